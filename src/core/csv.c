@@ -1,4 +1,4 @@
-/* Cells are unquoted in place, in a copy of the text. */
+/* Tables as CSV, see csv.h. The reader copies the text once and removes the quotes inside this copy. */
 #include "core/csv.h"
 #include "core/memory.h"
 #include <string.h>

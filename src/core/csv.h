@@ -3,18 +3,18 @@
 #define SS_CORE_CSV_H
 #include "core/text.h"
 
-/* Append a cell; `is_first`: it is the first of its row. The caller ends a row with "\n". */
+/* Append `cell`; a comma is written before it unless `is_first`. The caller appends "\n" after the last cell of a row. */
 void csv_append(text_buffer *b, const char *cell, bool is_first);
 
 typedef struct {
   int64_t      n_rows; /* including the header */
   int          n_columns;
-  const char **cell; /* [n_rows][n_columns] */
-  char        *text; /* storage of the cells */
+  const char **cell; /* [n_rows][n_columns], unquoted; pointers into `text` */
+  char        *text; /* owned copy of the text */
 } csv_table;
 
-/* Read a table. All rows must have as many cells as the first, else PETSC_ERR_FILE_READ. A last row without line break, left by a process that was killed
- * while writing, is ignored. `name` is the name of the file in messages. Free with csv_clear. */
+/* Read a table. A row whose number of cells differs from that of the first row is PETSC_ERR_FILE_READ. A last row without line break is ignored: its
+ * writer was killed. `name` is the name of the file in messages. Free *out with csv_clear. */
 PetscErrorCode csv_read(const char *name, const char *text, csv_table *out);
 void           csv_clear(csv_table *table);
 #endif

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include "core/memory.h"
 
-/* A damaged file can have 100,000 errors; more than this is not printed. */
+/* Largest number of entries printed: a damaged file can have 100,000 errors. */
 enum { MAX_PRINTED = 100, MAX_LINE = 2048, FIRST_CAPACITY = 16 };
 
 typedef struct {

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 
-/* Small pieces are cut from blocks, blocks are chained; nothing is freed before the document. */
+/* Nodes and texts are allocated from blocks. Blocks form a linked list and are freed together with the document. */
 typedef struct block block;
 struct block {
   block *next;

@@ -8,7 +8,7 @@
 
 typedef struct {
   const char *file;         /* owned by the document; "--set" for overrides */
-  int         line, column; /* from 1; 0 if there is none */
+  int         line, column; /* counted from 1; 0: no position */
 } document_mark;
 
 typedef enum { DOCUMENT_NULL, DOCUMENT_SCALAR, DOCUMENT_SEQUENCE, DOCUMENT_MAPPING } document_kind;
@@ -30,26 +30,26 @@ PetscErrorCode          document_create(document **out);
 void                    document_destroy(document **doc);
 document_node          *document_root(const document *doc);
 void                    document_set_root(document *doc, document_node *root);
-/* Builders, all storage owned by the document; texts are copied. */
+/* Functions that build the tree. The document owns all storage; texts are copied. text: only for a scalar, else NULL. key: only for a mapping. */
 PetscErrorCode document_add_node(document *doc, document_kind kind, document_mark mark, const char *text, document_node **out);
 PetscErrorCode document_append(document *doc, document_node *parent, const char *key, document_mark key_mark, document_node *child);
-const char    *document_intern(document *doc, const char *text); /* NULL if memory is out */
-/* Zeroed storage, aligned to 16 bytes, freed with the document: for structs read from it. */
+const char    *document_intern(document *doc, const char *text); /* a copy of `text`; NULL if memory is exhausted */
+/* Zeroed storage, aligned to 16 bytes and freed with the document. Key tables store the structs that they read there. */
 PetscErrorCode document_alloc(document *doc, size_t bytes, void *out);
-/* Copy `node` and everything below it into `doc`. Marks and texts are not copied and remain owned by the original's document. */
+/* Copy `node` and its descendants, with texts and keys, into `doc`. The file names in marks are not copied: the original document must outlive `doc`. */
 PetscErrorCode document_copy(document *doc, const document_node *node, document_node **out);
-/* Read one line of flow-style YAML, the language of defaults in key tables: 0.5, [0, 0, -9.81], {a: 1}, "text".
- * Fails with PETSC_ERR_ARG_WRONG on anything else: defaults are part of the program, so a wrong one is a programming error. */
+/* Read one line of flow-style YAML, as key tables write defaults: 0.5, [0, 0, -9.81], {a: 1}, "text". Any other text is PETSC_ERR_ARG_WRONG, a
+ * programming error, because defaults are part of the program. */
 PetscErrorCode document_read_flow(document *doc, const char *text, document_mark mark, document_node **out);
 /* The child under `key`, or NULL. */
 const document_node *document_find(const document_node *mapping, const char *key);
 /* Remove child i from a mapping or a sequence; its storage remains owned by the document. */
 void document_remove(document_node *parent, int i);
-/* Replace the value at `dotted.path[2].to.key` by `value` (already parsed), for the option --set. Missing mappings along the path are created; an
- * index one past the end appends. A path that cannot be followed fails with PETSC_ERR_USER_INPUT and the reason. */
+/* Replace the value at `dotted.path[2].to.key` by the node `value`, for the option --set. Missing mappings along the path are created. An index equal
+ * to the length of a list appends an entry. PETSC_ERR_USER_INPUT with the reason if the path does not match the tree. */
 PetscErrorCode document_override(document *doc, const char *path, document_node *value);
-/* Write as YAML in block style; reading it back gives an equal tree. Used to store the resolved job. */
+/* Write a node as YAML in block style; reading this text gives an equal tree. Used to store the resolved job. */
 PetscErrorCode document_write(const document_node *node, char **text); /* memory_free(text) */
-/* Write on one line, in flow style, as --set accepts a value. */
+/* Write a node as one line of YAML in flow style, the form that --set reads. memory_free(text). */
 PetscErrorCode document_write_flow(const document_node *node, char **text);
 #endif

@@ -1,4 +1,4 @@
-/* The matrix is scaled by a power of two, so that no magnitude causes overflow or underflow. */
+/* Eigenvalues of 3x3 matrices, see eigen3.h. The matrix is scaled by a power of two, so that no magnitude causes overflow or underflow. */
 #include "core/eigen3.h"
 #include "core/math3.h"
 #include <float.h>

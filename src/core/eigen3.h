@@ -2,8 +2,8 @@
 #ifndef SS_CORE_EIGEN3_H
 #define SS_CORE_EIGEN3_H
 
-/* Eigenvalues lambda[0] >= lambda[1] >= lambda[2] of the symmetric part of A; Q is a rotation with the eigenvectors as columns. Two-sided Jacobi method:
- * errors are machine precision times |A|, Q is orthogonal also for repeated eigenvalues, and a diagonal A gives a signed permutation. A may be any
- * finite matrix of any magnitude. */
+/* Eigenvalues lambda[0] >= lambda[1] >= lambda[2] and eigenvectors of the symmetric part of A, by the two-sided Jacobi method. Q is a rotation whose
+ * columns are the eigenvectors, also for repeated eigenvalues. For a diagonal A it is a signed permutation. The error of lambda is machine precision
+ * times |A|. A may be any finite matrix of any magnitude. */
 void eigen3_symmetric(const double A[9], double lambda[3], double Q[9]);
 #endif

@@ -1,9 +1,9 @@
-/* The first and last finite point of a column are stored besides the bins, so that the curve spans the whole range. */
+/* Envelope of a time series, see envelope.h. The first and last finite point of a column are stored separately, so that the curve spans all rows. */
 #include "core/envelope.h"
 #include <math.h>
 #include "core/memory.h"
 
-/* One column in one bin; x_min NaN: no finite value. */
+/* Minimum and maximum of one column in one bin, with their x; x_min NaN: no finite value. */
 typedef struct {
   double x_min, min, x_max, max;
 } extremes;

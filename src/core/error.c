@@ -1,4 +1,4 @@
-/* The handler stores the first and the last error; error_report selects the one with the given code. */
+/* Error handling, see error.h. The handler stores the first and the last error; error_report prints the one with the given code. */
 #include "core/error.h"
 #include <stdlib.h>
 #include <string.h>

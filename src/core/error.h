@@ -50,17 +50,17 @@ void error_assertion_failed(const char *condition, const char *file, int line, c
 /* Replace PETSc's error printer: the first message and the stack frames are stored in a fixed buffer, nothing is printed. Call once after
  * PetscInitialize. */
 PetscErrorCode error_install(void);
-/* Function that returns the bytes allocated by this program (memory_live): out-of-memory messages of PETSc then contain this number.
- * A callback, because core/memory is built on this module. NULL: no number. */
+/* Set the function that returns the bytes allocated by this program (memory_live). Out-of-memory messages of PETSc then contain this number; with NULL
+ * they contain none. It is a callback because core/memory includes this header. */
 void error_set_memory_counter(int64_t (*counter)(void));
 
-/* Print the stored error: one line for users; with `verbose` or for internal errors also the stack frames (function, file:line). Returns the exit code
- * for `code` and clears the buffer. */
+/* Print the stored error with code `code` as one line for users. With `verbose`, and for internal errors, print the stack frames (function, file:line)
+ * as well. Returns the exit code for `code` and clears the buffer. */
 exit_code error_report(FILE *out, PetscErrorCode code, bool verbose);
 
 /* Exit code for `code`; prints nothing. */
 exit_code error_exit_code(PetscErrorCode code);
-/* The first message stored since the last clear, "" if none. Valid until the next error. */
+/* Message of the first error since error_clear, "" if none. Valid until the next error or error_clear. */
 const char *error_message(void);
 void        error_clear(void);
 

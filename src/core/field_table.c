@@ -1,4 +1,4 @@
-/* Field tables: see field_table.h. Groups are allocated one by one, so that pointers to them stay valid. */
+/* Field tables, see field_table.h. Groups are allocated one by one, so that pointers to them remain valid. */
 #include "core/field_table.h"
 #include <ctype.h>
 #include <string.h>

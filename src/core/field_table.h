@@ -1,5 +1,5 @@
 /* Field tables: each module registers its state arrays once with name, unit, type, shape and address. Checkpoints, restarts, frames, `diff` and `info`
- * iterate over the table and do not depend on the kinds of bodies. Data that are not in the table are not saved.
+ * iterate over the table and do not depend on the kinds of bodies. Only data in the table are saved.
  *
  * Fields belong to groups. The arrays of a group have the same number of rows, for example the particles of one body. */
 #ifndef SS_CORE_FIELD_TABLE_H
@@ -11,23 +11,23 @@ enum {
   FIELD_CHECKPOINT = 1, /* state: saved and restored */
   FIELD_FRAME      = 2, /* written to frames */
   FIELD_DERIVED    = 4, /* only in frames; recomputed by the group's refresh() before a frame is written */
-  FIELD_ANY_BITS   = 8  /* infinities and NaN (with their payload) are valid state; without this flag checkpoints reject them */
+  FIELD_ANY_BITS   = 8  /* infinities and NaN (with their payload bits) are valid; without this flag checkpoints reject them */
 };
 enum { FIELD_MAX_COMPONENTS = 9 };
 
 typedef struct {
   char        name[48]; /* "position" */
-  const char *unit;     /* "m"; "1" for none */
+  const char *unit;     /* "m"; "1": dimensionless */
   const char *help;
   field_type  type;
   int         n_components;                    /* 1 scalar, 3 vector, 9 row-major matrix, ... */
   void      **component[FIELD_MAX_COMPONENTS]; /* address of the pointer to each component's first entry (arrays may move) */
-  int         stride;                          /* entries from one row to the next: 1 for SoA, n_components interleaved */
-  int         flags;
+  int         stride;                          /* entries from one row to the next: 1 for structure of arrays, n_components interleaved */
+  int         flags;                           /* FIELD_CHECKPOINT, ... */
 } field;
 
-/* Geometry of a group in ParaView: none; points at the field "position"; a surface with "position" and constant triangles; or fibres with constant
- * segments. Pictures use the field "radius" as the thickness of fibres. */
+/* Geometry of a group in ParaView and in pictures: none; points; a surface of constant triangles; fibres of constant segments. The field "position"
+ * contains the points or vertices. In pictures the field "radius" is the radius of fibres. */
 typedef enum { FIELD_GROUP_PLAIN, FIELD_GROUP_POINTS, FIELD_GROUP_SURFACE, FIELD_GROUP_FIBRES } field_geometry;
 /* Vertices per cell. */
 static inline int field_geometry_corners(field_geometry g) { return g == FIELD_GROUP_SURFACE ? 3 : g == FIELD_GROUP_FIBRES ? 2 : 1; }
@@ -67,13 +67,13 @@ field_group   *field_table_group(const field_table *table, int i);
 field_group   *field_table_find_group(const field_table *table, const char *name);
 const field   *field_group_find(const field_group *group, const char *name);
 size_t         field_type_size(field_type type);
-/* Current address of the first entry of component k; the entry of row i is i * stride entries behind it. NULL while unallocated. */
+/* Current address of component k of row 0; row i follows i * stride entries later. NULL if the array is not allocated. */
 void *field_component(const field *f, int k);
 
-/* Copy in memory of all checkpoint fields, used to roll a failed step back. */
+/* Copy in memory of all fields with FIELD_CHECKPOINT. The run loop restores it after a failed step. */
 typedef struct field_snapshot field_snapshot;
 PetscErrorCode                field_snapshot_create(field_snapshot **out);
-/* Copy the state. The buffer is reused by the next call. */
+/* Copy the state of all groups into *s; an earlier copy is overwritten. */
 PetscErrorCode field_snapshot_take(field_snapshot *s, const field_table *table);
 /* Restore the state: resize groups whose row count has changed, copy the fields, call restored() of each group. */
 PetscErrorCode field_snapshot_restore(const field_snapshot *s, field_table *table);

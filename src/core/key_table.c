@@ -1,4 +1,4 @@
-/* Queries on declarations; reading of a mapping into a struct; the resolved job; writing of a struct; comparison of two jobs; checks of tables. */
+/* Key tables, see key_table.h: queries, reading, the resolved job, writing, comparison of two jobs, checks of tables. */
 #include "core/key_table.h"
 #include <math.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The reference manual of a job, in Markdown and as a man page: one section a table, one row a key. */
+/* Texts derived from key tables, see key_table_manual.h. The manual has one section per table and one row per key. */
 #include "core/key_table_manual.h"
 #include <ctype.h>
 #include <math.h>

@@ -13,15 +13,15 @@ typedef union {
   uint64_t bits;
 } lane_pun;
 
-#define LANE_LN2_HIGH 0x1.62e42fee00000p-1 /* 32 bits: times any exponent it is exact */
-#define LANE_LN2_LOW 0x1.a39ef35793c76p-33
+#define LANE_LN2_HIGH 0x1.62e42fee00000p-1 /* leading 32 bits of ln 2: its product with any exponent of a double is exact */
+#define LANE_LN2_LOW 0x1.a39ef35793c76p-33 /* ln 2 - LANE_LN2_HIGH */
 
-/* Natural logarithm of a normal positive x; not a number for everything else.
+/* Natural logarithm of a positive normal number x; NaN for every other x.
  * x = 2^k (1 + f) with 1 + f in [1/sqrt 2, sqrt 2); s = f/(2 + f); log(1 + f) = 2 atanh s = f - s (f - r), where
  * r = 2 s^2 (1/3 + s^2/5 + ...): the leading term is exact, so that log(1 + tiny) keeps its relative precision. */
 LANE double lane_log(double x)
 {
-  const uint64_t half_root = 0x3fe6a09e00000000u; /* 1/sqrt 2, roughly */
+  const uint64_t half_root = 0x3fe6a09e00000000u; /* bits of 1/sqrt 2, truncated to 20 fraction bits */
   const lane_pun in        = {.value = x};
   const uint64_t shifted   = in.bits + (0x3ff0000000000000u - half_root);
   const lane_pun mantissa  = {.bits = (shifted & 0x000fffffffffffffu) + half_root};
@@ -33,13 +33,13 @@ LANE double lane_log(double x)
   return x >= DBL_MIN ? (x <= DBL_MAX ? result : NAN) : NAN;
 }
 
-/* e^x; x is clamped to +-700. x = n ln 2 + r, |r| <= ln(2)/2, Taylor series of e^r to r^13. */
+/* e^x; x is clamped to [-700, 700]. x = n ln 2 + r with |r| <= ln(2)/2; e^r by its Taylor series up to r^13. */
 LANE double lane_exp(double x)
 {
   const double magic     = 0x1.8p52;
   double       y         = x > 700.0 ? 700.0 : x;
   y                      = y < -700.0 ? -700.0 : y;
-  const lane_pun rounded = {.value = y * 0x1.71547652b82fep0 + magic}; /* the low bits hold the integer n */
+  const lane_pun rounded = {.value = y * 0x1.71547652b82fep0 + magic}; /* the low bits contain the integer n */
   const double   n = rounded.value - magic, r = (y - n * LANE_LN2_HIGH) - n * LANE_LN2_LOW;
   const double   tail = 1.0 / 39916800 + r * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
   const double   high = 1.0 / 5040 + r * (1.0 / 40320 + r * (1.0 / 362880 + r * (1.0 / 3628800 + r * tail)));
@@ -49,7 +49,7 @@ LANE double lane_exp(double x)
   return out.value;
 }
 
-/* sin x for 0 <= x <= pi/2: Taylor series to x^21. */
+/* sin x for 0 <= x <= pi/2, by its Taylor series up to x^21. */
 LANE double lane_sin_quarter(double x)
 {
   const double y    = x * x;

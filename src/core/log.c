@@ -1,4 +1,4 @@
-/* The progress line of a terminal is erased before each message and written again behind it. */
+/* Log messages, see log.h. On a terminal the progress line is erased before each message and written again after it. */
 #include "core/log.h"
 #include "core/timer.h"
 #include <stdarg.h>

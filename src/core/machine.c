@@ -1,4 +1,4 @@
-/* Reads /etc/os-release, /proc/cpuinfo and /proc/stat; values that are missing stay empty or 0. */
+/* Description of the machine, see machine.h, from /etc/os-release, /proc/cpuinfo and /proc/stat. Missing values are empty or 0. */
 #include "core/machine.h"
 #include <omp.h>
 #include <stdio.h>

@@ -11,6 +11,6 @@ typedef struct {
 } machine;
 
 void machine_describe(machine *m);
-/* Number of idle processors of the whole machine, including the one that runs this process: at least 1; 0 if the system does not provide it. */
+/* Number of processors of the whole machine that no other process uses now; at least 1. 0 if the system does not provide the number. */
 int64_t machine_free_processors(void);
 #endif

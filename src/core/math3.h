@@ -1,5 +1,5 @@
-/* 3-vectors and row-major 3x3 matrices: a[3*i + j] is row i, column j. All inline, no state. In componentwise operations the result o
- * may be an argument; in products, transposes and inverses it must not. */
+/* 3-vectors and row-major 3x3 matrices: a[3*i + j] is row i, column j. All inline, no state. The result o may alias an argument in componentwise
+ * operations, but not in products, transposes and inverses. */
 #ifndef SS_CORE_MATH3_H
 #define SS_CORE_MATH3_H
 #include <math.h>
@@ -49,7 +49,7 @@ static inline void m3_identity(double *m)
   m3_zero(m);
   m[0] = m[4] = m[8] = 1.0;
 }
-static inline void m3_axpy(double *y, double s, const double *x)
+static inline void m3_axpy(double *y, double s, const double *x) /* y += s x */
 {
   for (int i = 0; i < 9; ++i) y[i] += s * x[i];
 }
@@ -86,7 +86,7 @@ static inline void m3_outer(double *o, const double *a, const double *b) /* o = 
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) o[3 * i + j] = a[i] * b[j];
 }
-static inline void m3_skew(double *o, const double *w) /* o x = w cross x */
+static inline void m3_skew(double *o, const double *w) /* matrix with o x = w cross x for every vector x */
 {
   o[0] = 0.0;
   o[1] = -w[2];

@@ -1,4 +1,4 @@
-/* Each block has a header with its size in front; the counters are atomic, so that threads may allocate. */
+/* Memory, see memory.h. A header before each block stores its size. The counters are atomic, so that threads may allocate. */
 #include "core/memory.h"
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Memory: counted, aligned, zeroed allocations, and an arena for scratch of one time step.
+/* Memory: counted, aligned, zeroed allocations, and an arena for temporary arrays.
  *
  * Every module allocates with memory_alloc and frees with memory_free, so that memory_live counts all bytes and an out-of-memory message contains the
  * name of the request. */
@@ -14,23 +14,23 @@ enum { MEMORY_ALIGNMENT = 64 };
 PetscErrorCode memory_alloc(const char *tag, int64_t n, size_t size, void *out);
 /* Grow or shrink to n items; the first min(old, new) items are kept, new items are zero. `out` points to the pointer. */
 PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out);
-/* Ensure room for at least n items and keep the present ones: no change if *capacity >= n, else the new capacity is 1.5 n, so that an array that
- * grows in small increments is rarely moved. */
+/* Ensure that *out has room for at least n items; existing items are kept. If *capacity < n, the new capacity is 1.5 n, so that an array that grows in
+ * small increments is rarely moved; otherwise nothing changes. */
 PetscErrorCode memory_reserve(const char *tag, int64_t n, size_t size, int64_t *capacity, void *out);
 /* Free and set to NULL. Accepts NULL. `ptr` points to the pointer. */
 void memory_free(void *ptr);
-/* Bytes allocated now, and their maximum since the start. Each test ends by asserting that memory_live is zero. */
+/* Bytes allocated by memory_alloc now, and their maximum since the start. Each test ends by asserting that memory_live is zero. */
 int64_t memory_live(void);
 int64_t memory_peak(void);
 /* Maximum resident set size of this process in bytes, libraries included; 0 if the system does not provide it. */
 int64_t memory_peak_resident(void);
 
-/* Arena: many small allocations that are released together, for example at the end of a step. It grows by chunks; arena_reset keeps the chunks. Not for
- * use inside a parallel region. */
+/* Arena: many small allocations that are released together, for example at the end of a step. It grows by chunks, the first of `first_chunk` bytes.
+ * arena_reset releases all allocations and keeps the chunks. Call from serial code only. */
 typedef struct arena arena;
 PetscErrorCode       arena_create(size_t first_chunk, arena **out);
 PetscErrorCode       arena_alloc(arena *a, const char *tag, int64_t n, size_t size, void *out); /* zeroed, aligned */
 void                 arena_reset(arena *a);
-size_t               arena_used(const arena *a);
+size_t               arena_used(const arena *a); /* bytes allocated since the last reset */
 void                 arena_destroy(arena **a);
 #endif

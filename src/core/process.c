@@ -1,4 +1,4 @@
-/* Signal dispositions and descriptors of the process; popen for commands. */
+/* Signals and file descriptors of the process, and shell commands (popen), see process.h. */
 #include "core/process.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@ static inline void quaternion_conjugate(double o[4], const double q[4]) /* the i
 
 static inline double quaternion_dot(const double a[4], const double b[4]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]; }
 
-/* To unit length, in place; a zero quaternion becomes the identity. */
+/* Scale q to unit length; a zero quaternion becomes the identity. */
 static inline void quaternion_normalise(double q[4])
 {
   const double largest = fmax(fmax(fabs(q[0]), fabs(q[1])), fmax(fabs(q[2]), fabs(q[3])));
@@ -55,7 +55,7 @@ static inline void quaternion_to_matrix(double R[9], const double q[4])
   R[6] = 2.0 * (x * z - w * y), R[7] = 2.0 * (y * z + w * x), R[8] = 1.0 - 2.0 * (x * x + y * y);
 }
 
-/* From a rotation matrix; the largest of the four components is computed from the diagonal, which avoids cancellation. w >= 0. */
+/* Quaternion of the rotation matrix R, with w >= 0. The largest of the four components is computed from the diagonal, which avoids cancellation. */
 static inline void quaternion_from_matrix(double q[4], const double R[9])
 {
   const double four[4] = {1.0 + R[0] + R[4] + R[8], 1.0 + R[0] - R[4] - R[8], 1.0 - R[0] + R[4] - R[8],
@@ -94,7 +94,7 @@ static inline void quaternion_log(double theta[3], const double q[4])
   v3_scale(theta, sign * factor, q + 1);
 }
 
-/* Shortest great arc from a (t = 0) to b (t = 1) at constant speed. */
+/* Spherical interpolation: o is on the shortest rotation path from a (t = 0) to b (t = 1), traversed at constant angular velocity. */
 static inline void quaternion_slerp(double o[4], const double a[4], const double b[4], double t)
 {
   double inverse[4], relative[4], theta[3], part[4];
@@ -107,8 +107,8 @@ static inline void quaternion_slerp(double o[4], const double a[4], const double
   quaternion_normalise(o);
 }
 
-/* The two coefficients (1 - cos x)/x^2 and (x - sin x)/x^3. For x^2 < 1/4 their series are used, because the closed forms suffer
- * cancellation there; the first omitted terms are below round-off. */
+/* c1 = (1 - cos x)/x^2 and c2 = (x - sin x)/x^3. For x^2 < 1/4, where the closed forms suffer cancellation, they are computed by series whose first
+ * omitted terms are below round-off. */
 static inline void rotation_coefficients(double x, double *c1, double *c2)
 {
   const double y = x * x;
@@ -134,7 +134,7 @@ static inline void rotation_exp(double R[9], const double theta[3])
   m3_axpy(R, c1, K2);
 }
 
-/* Rotation vector of R for an angle below pi, the inverse of rotation_exp. */
+/* Rotation vector theta of the rotation matrix R, for an angle below pi; the inverse of rotation_exp. */
 static inline void rotation_log(double theta[3], const double R[9])
 {
   v3_set(theta, 0.5 * (R[7] - R[5]), 0.5 * (R[2] - R[6]), 0.5 * (R[3] - R[1])); /* sin x times the axis */
@@ -143,7 +143,7 @@ static inline void rotation_log(double theta[3], const double R[9])
 }
 
 /* Left Jacobian of the exponential map: exp([theta + d]_x) = exp([J d]_x) exp([theta]_x) to first order in d, so that
- * J maps a change of a rotation vector to a world rotation increment. */
+ * J maps an increment d of the rotation vector to a rotation increment in the world frame. */
 static inline void rotation_left_jacobian(double J[9], const double theta[3])
 {
   double K[9], K2[9], c1, c2;

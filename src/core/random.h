@@ -1,5 +1,5 @@
-/* Random numbers without state: each is computed from (seed, id, stream) alone, and does not depend on the order of calls, the number of threads, or
- * where a run was resumed. `id` is typically an index, `stream` distinguishes different uses.
+/* Random numbers without state. Each number is computed from (seed, id, stream) alone. It does not depend on the order of calls, the number of threads or
+ * the step at which a run was resumed. `id` is usually an index; different uses have different values of `stream`.
  *
  * Philox4x32-10 of Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. All inline.  */
 #ifndef SS_CORE_RANDOM_H
@@ -37,10 +37,10 @@ static inline void random_bits(uint64_t seed, uint64_t id, uint64_t stream, uint
   out[1] = (uint64_t)r[3] << 32 | r[2];
 }
 
-/* 53 bits to [0, 1), a multiple of 2^-53. */
+/* The upper 53 of 64 random bits as a number in [0, 1), a multiple of 2^-53. */
 static inline double random_unit_interval(uint64_t bits) { return (double)(bits >> 11) * 0x1p-53; }
 
-/* Uniform in [0, 1). */
+/* Uniformly distributed in [0, 1). */
 static inline double random_u01(uint64_t seed, uint64_t id, uint64_t stream)
 {
   uint64_t b[2];
@@ -48,13 +48,13 @@ static inline double random_u01(uint64_t seed, uint64_t id, uint64_t stream)
   return random_unit_interval(b[0]);
 }
 
-/* Uniform in [lo, hi). */
+/* Uniformly distributed in [lo, hi). */
 static inline double random_range(uint64_t seed, uint64_t id, uint64_t stream, double lo, double hi)
 {
   return lo + (hi - lo) * random_u01(seed, id, stream);
 }
 
-/* Uniform in 0 ... n - 1; bias below n / 2^64. */
+/* Uniformly distributed integer in 0 ... n - 1; the probability of each value has a relative error below n / 2^64. */
 static inline uint64_t random_index(uint64_t seed, uint64_t id, uint64_t stream, uint64_t n)
 {
   uint64_t b[2];
@@ -62,7 +62,7 @@ static inline uint64_t random_index(uint64_t seed, uint64_t id, uint64_t stream,
   return (uint64_t)((unsigned __int128)b[0] * n >> 64);
 }
 
-/* Standard normal (Box-Muller). */
+/* Normally distributed with mean 0 and variance 1 (Box-Muller method). */
 static inline double random_normal(uint64_t seed, uint64_t id, uint64_t stream)
 {
   uint64_t b[2];
@@ -71,7 +71,7 @@ static inline double random_normal(uint64_t seed, uint64_t id, uint64_t stream)
   return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * random_unit_interval(b[1]));
 }
 
-/* Uniform on the unit sphere (Archimedes: the height is uniform). */
+/* Unit vector, uniformly distributed on the sphere: its z component is uniform in [-1, 1] (Archimedes). */
 static inline void random_direction(uint64_t seed, uint64_t id, uint64_t stream, double out[3])
 {
   uint64_t b[2];

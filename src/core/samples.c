@@ -1,4 +1,4 @@
-/* Random permutations by Fisher-Yates; Sobol points by XOR of one direction number per point. */
+/* Sample points, see samples.h: random permutations by Fisher-Yates; each Sobol point is the previous one XOR one direction number. */
 #include "core/samples.h"
 #include "core/memory.h"
 #include "core/random.h"

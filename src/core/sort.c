@@ -1,4 +1,4 @@
-/* Least significant digit radix sort with digits of 8 bits; digits that are equal in all keys are skipped. */
+/* Radix sort, see sort.h: least significant digit first, digits of 8 bits. Digits that are equal in all keys are skipped. */
 #include "core/sort.h"
 #include <omp.h>
 #include <string.h>

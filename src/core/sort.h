@@ -5,19 +5,19 @@
 #include <stdint.h>
 #include "core/error.h"
 
-/* Sort keys upwards by their lowest n_bits (0 ... 64); equal keys keep their order.
+/* Sort keys in ascending order of their lowest n_bits bits (0 ... 64); equal keys keep their order.
  *
- *   key    [n] in: any order; out: sorted (all 64 bits are kept)
- *   perm   [n] out: perm[i] is the former index of key[i]
+ *   key    [n] in: any order; out: sorted, with all 64 bits
+ *   perm   [n] out: perm[i] is the input index of key[i]
  *
- * n < 2^31. Bits that are equal in all keys cost no time, so n_bits may be larger than necessary. Fails only if memory is exhausted. */
+ * n < 2^31. Bits that are equal in all keys are skipped, so n_bits may be larger than necessary. Fails only if memory is exhausted. */
 PetscErrorCode sort_keys(int64_t n, int n_bits, uint64_t *key, int32_t *perm);
 
-/* As sort_keys, with scratch arrays of n entries each from the caller, for use in every step: cannot fail. */
+/* As sort_keys, with scratch arrays of n entries each from the caller. Cannot fail. Called in every step. */
 void sort_keys_with(int64_t n, int n_bits, uint64_t *key, int32_t *perm, uint64_t *key_scratch, int32_t *perm_scratch);
 
-/* The element with index k (0 ... n - 1) of x in ascending order. x is partially sorted: afterwards x[k] is this element, no element before it is larger,
- * and no element behind it is smaller. Linear time on average. x must not contain NaN.
+/* Return the element with index k (0 ... n - 1) of x in ascending order. x is reordered: x[k] is this element, no element before it is larger, and no
+ * element after it is smaller. Linear time on average. x must not contain NaN.
  * Source: [Hoare1961], with the median of three as pivot. */
 double select_kth_smallest(int64_t n, double *x, int64_t k);
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARALLEL_ENTRIES = 30000 }; /* fewer are done before a team wakes up */
+enum { PARALLEL_ENTRIES = 30000 }; /* a matrix with fewer entries is applied serially: starting a team takes longer */
 
 static PetscErrorCode sparse_rows_reserve(int64_t n_rows, int64_t n_cols, int64_t n_entries, sparse_rows *out)
 {

@@ -11,15 +11,15 @@ typedef struct {
   double  *value; /* [start[n_rows]] */
 } sparse_rows;
 
-/* Copy compressed rows whose entries may be unsorted and repeated: rows are sorted, repeated entries are added in the order given. Decreasing starts,
- * columns outside 0 ... n_cols - 1 and values that are not finite are PETSC_ERR_USER_INPUT, with `name`, row and position in the message. *out is
+/* Copy a matrix in compressed rows whose entries may be unsorted and repeated. Rows are sorted, repeated entries are added in the given order.
+ * PETSC_ERR_USER_INPUT, with `name`, row and position, for decreasing `start`, columns outside 0 ... n_cols - 1 and values that are not finite. *out is
  * empty after a failure. */
 PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
                                   const double *value, sparse_rows *out);
-/* As sparse_rows_create, for arrays from memory_alloc, of which it takes ownership even if it fails. */
+/* As sparse_rows_create, without copy: the arrays come from memory_alloc, and the function owns them from then on, even if it fails. */
 PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value,
                                  sparse_rows *out);
-/* As sparse_rows_create, from triplets (row, column, value). */
+/* As sparse_rows_create, from n_entries triplets (row, column, value) in any order. */
 PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row,
                                          const int32_t *col, const double *value, sparse_rows *out);
 PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out);
@@ -27,10 +27,10 @@ PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out);
 PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const sparse_rows *b, sparse_rows *out);
 /* out = the rows of A followed by those of B. */
 PetscErrorCode sparse_rows_stacked(const sparse_rows *a, const sparse_rows *b, sparse_rows *out);
-/* out = A B, computed row by row, so that the bits depend on the matrices alone. */
+/* out = A B. Each row is summed in a fixed order, so the bits depend on the matrices alone. */
 PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, sparse_rows *out);
-/* Free the arrays and set the matrix to empty; accepts an empty one. */
+/* Free the arrays and make the matrix empty; accepts an empty matrix. */
 void sparse_rows_destroy(sparse_rows *a);
-/* y = A x, threaded over rows: the same bits on any number of threads. No aliasing. */
+/* y = A x, parallel over rows, with the same bits on any number of threads. x and y must not overlap. */
 void sparse_rows_apply(const sparse_rows *a, const double *restrict x, double *restrict y);
 #endif

@@ -1,4 +1,4 @@
-/* Signal handlers use C11 atomics and clock_gettime, which are async-signal-safe. */
+/* Stop requests, see stop.h. Signal handlers use only C11 atomics, clock_gettime and _exit, which are async-signal-safe. */
 #include "core/stop.h"
 #include <math.h>
 #include <signal.h>

@@ -1,13 +1,13 @@
-/* Stop requests by signals. Handlers only set flags. The time loop reads stop_signal after every step; solvers call stop_is_urgent many times per step
- * to find out whether the current step must be aborted.
+/* Stop requests by signals. Handlers only set flags. The time loop reads stop_signal after every step. Solvers call stop_is_urgent many times per step
+ * and abort the step if it returns true.
  *
- *   SIGUSR1, SIGUSR2   warning of a batch system, or request of a user: stop after this step
- *   SIGXCPU, SIGHUP    the same: CPU time limit, closed terminal (ignored under nohup, see process.h)
- *   SIGTERM            the same, but SIGKILL may follow (SLURM: after KillWait, 30 s): a step that exceeds the grace period is aborted
+ *   SIGUSR1, SIGUSR2   (warning of a batch system, request of a user) stop after this step
+ *   SIGXCPU, SIGHUP    (CPU time limit, closed terminal) stop after this step; SIGHUP is ignored under nohup, see process.h
+ *   SIGTERM            stop after this step; abort it after the grace period, because SIGKILL may follow (SLURM: after KillWait, 30 s)
  *   SIGINT             stop after this step; a second one aborts the step, a third one exits at once (files on the disk remain valid)
  *   a second SIGTERM   aborts the step
  *
- * A signal within STOP_TWIN seconds of another is not counted twice: launchers send a signal to a process and again to its group.
+ * A second SIGTERM or SIGINT within STOP_TWIN seconds is not counted, because launchers send a signal to a process and again to its group.
  * Handlers may run on any thread; they write only lock-free atomics. */
 #ifndef SS_CORE_STOP_H
 #define SS_CORE_STOP_H
@@ -22,11 +22,11 @@ void stop_install(void);
 int stop_signal(void);
 /* Grace period: the time after SIGTERM during which the current step may continue. */
 void stop_set_grace(double seconds);
-/* From this time on (clock of timer_now) the current step is aborted, even without a signal. INFINITY (default): never. */
+/* Set the time (clock of timer_now, s) after which the current step is aborted, even without a signal. INFINITY (default): never. */
 void stop_set_deadline(double time);
-/* Whether the current step must be aborted, so that the state before it can be saved in time. Remains true until the grace period or the deadline is
- * changed. Serial code only. */
+/* Whether the current step must be aborted, so that the state before the step can be saved in time. Once true, it remains true until the grace period or
+ * the deadline is changed. Call from serial code only. */
 bool stop_is_urgent(void);
-/* Forget all signals and settings, for tests. */
+/* Reset all signals and settings, for tests. */
 void stop_reset(void);
 #endif

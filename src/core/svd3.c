@@ -3,10 +3,9 @@
 #include "core/lane_math.h"
 #include "core/math3.h"
 
-/* Both versions are one-sided Jacobi (Hestenes): rotate pairs of columns of B = F V until they are orthogonal; then
- * |b_k| are the singular values and b_k/|b_k| the columns of U. No product F^T F is formed, so that small singular values
- * keep an error of machine precision times |F|. U is completed by Gram-Schmidt and one cross product, which carries the
- * sign of det F into sigma_2 and makes U a rotation for any rank.                                               */
+/* Both functions use the one-sided Jacobi method (Hestenes): rotate pairs of columns of B = F V until they are orthogonal. Then the norms |b_k| of the
+ * columns are the singular values and b_k/|b_k| the columns of U. No product F^T F is formed, so the error of small singular values is machine
+ * precision times |F|. Gram-Schmidt and one cross product complete U for any rank. They make U a rotation and give sigma[2] the sign of det F. */
 
 static double scale_of(const double *F) /* a power of two, so that scaling is exact */
 {

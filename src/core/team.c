@@ -1,17 +1,17 @@
 /* Team of OpenMP threads and reductions in fixed order, see team.h. */
 #define _GNU_SOURCE /* sched_setaffinity */
-/* Chunks are summed with 32 accumulators; vectors of few chunks and calls from parallel regions are summed serially, in the same order. */
+/* Each chunk is summed with 32 accumulators. Vectors of few chunks, and vectors in parallel regions, are summed serially in the same order. */
 #include "core/team.h"
 #include <math.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdlib.h>
 
-/* Debian's PETSc is linked with OpenBLAS, whose threaded dot product depends on the number of threads. Weak: other BLAS libraries do not have this
- * function. */
+/* Debian's PETSc is linked with OpenBLAS, whose threaded dot product depends on the number of threads; team_set_threads makes it serial. The symbol is
+ * weak, because other BLAS libraries do not have this function. */
 extern void openblas_set_num_threads(int n) __attribute__((weak));
 
-enum { LANES = 32, PARALLEL_CHUNKS = 16 }; /* fewer chunks are summed faster than a team wakes up */
+enum { LANES = 32, PARALLEL_CHUNKS = 16 }; /* fewer chunks are summed serially: starting a team takes longer */
 
 void team_set_threads(int n)
 {

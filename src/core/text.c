@@ -1,4 +1,4 @@
-/* The capacity doubles; text_printf formats twice, the first time to determine the length. */
+/* Text buffer, see text.h. The capacity doubles when it is exceeded. text_printf formats twice: first to determine the length. */
 #include "core/text.h"
 #include "core/memory.h"
 #include <stdarg.h>

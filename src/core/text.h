@@ -5,9 +5,8 @@
 
 /* Initialise with zeros; free with text_clear. data is NULL before the first append; afterwards data[n] is 0.
  *
- * Functions that append return nothing, so that writers of text need no error handling. If memory is exhausted, `code` keeps the error, and
- * later calls have no effect. The owner of the buffer therefore calls PetscCall(b.code), text_take or file_replace_with (io/sealed_file.h)
- * before it uses the text. */
+ * Functions that append return nothing, so that their callers need no error handling. If memory is exhausted, `code` stores the error, and later calls
+ * have no effect. Before the owner of the buffer uses the text, it must call PetscCall(b.code), text_take or file_replace_with (io/file.h). */
 typedef struct {
   char          *data;
   int64_t        n, capacity;
@@ -15,11 +14,11 @@ typedef struct {
 } text_buffer;
 
 void text_append(text_buffer *b, const char *s, int64_t n);
-void text_put(text_buffer *b, const char *s); /* a text that ends with 0 */
+void text_put(text_buffer *b, const char *s); /* appends up to the final 0 of `s` */
 void text_printf(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Append `s` with each `character` replaced by `text`. */
+/* Append `s` with every occurrence of `character` replaced by `text`. */
 void text_escape(text_buffer *b, const char *s, char character, const char *text);
-/* Append the text of another buffer, with its error. */
+/* Append the text of another buffer; an error of `other` becomes the error of `b`. */
 void text_join(text_buffer *b, const text_buffer *other);
 /* Append `s` escaped for a man page: control characters of troff are escaped, a hyphen becomes a minus that can be copied, line ends become spaces. */
 void text_troff(text_buffer *b, const char *s);

@@ -18,7 +18,7 @@ static stage_entry stage_of[TIMER_MAX_STAGES]    = {[TIMER_OTHER] = {.name = "ot
 static timer_stage table_order[TIMER_MAX_STAGES] = {TIMER_OTHER}; /* sorted by position, then by name */
 static int         n_stages                      = 1;
 
-/* Time runs for the stage on top; with none open, for TIMER_OTHER. */
+/* Stack of open stages. Time is added to the innermost open stage; without one, to TIMER_OTHER. */
 static timer_stage open_stage[MAX_DEPTH];
 static int         depth;
 static double      last_mark = -1.0; /* when the running stage was last charged; negative: the clock has not been started */

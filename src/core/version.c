@@ -1,4 +1,4 @@
-/* The only object that contains the revision: after a new commit only this file is compiled again. The Makefile defines the macros. */
+/* Version of the program, see version.h. Only this file contains the revision: a commit recompiles no other. The Makefile defines the macros. */
 #include "core/version.h"
 #include <mpi.h>
 #include <petscsys.h>

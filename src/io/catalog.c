@@ -10,7 +10,7 @@
 
 enum { MAX_DEPTH = 8, MAX_GROUPS = 4096, MAX_FIELDS = 4096, MAX_VISITED = 1 << 16, MAX_TEXT = 1 << 28 };
 
-/* Every error names the file, the place in it, and the remedy once. */
+/* Every error message contains the file, the object in the file and the remedy. */
 #define REJECT(c, place, format, ...)                                                                                                      \
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: %s " format "; use another file", (c)->path, place, __VA_ARGS__)
 

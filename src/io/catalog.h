@@ -6,7 +6,7 @@
  *          /fields/G/F  dataset [n_rows] or [n_rows][n_components]; attributes unit, help, checksum
  *          /topology/G  int32, [n_rows] vertices, [n_cells][3] triangles or [n_cells][2] segments (frames)
  * Only this layout is accepted: hard links, these types, chunked storage with at most a Fletcher-32 filter (topology: also shuffle and
- * deflate), sizes that fit into the file, correct checksums. Anything else is an error that names the object. */
+ * deflate), sizes not larger than the file, correct checksums. Any deviation is PETSC_ERR_FILE_READ with the name of the object. */
 #ifndef SS_IO_CATALOG_H
 #define SS_IO_CATALOG_H
 #include "io/field_store.h"
@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
   char           name[96];
   field_geometry geometry;
-  int64_t        n_rows, n_cells; /* of triangles or segments */
+  int64_t        n_rows, n_cells; /* n_cells: number of triangles or segments */
   int            n_fields;
   catalog_field *fields;
 } catalog_group;
@@ -29,27 +29,27 @@ typedef struct {
 typedef struct {
   char          *path, *job_text; /* job_text: "" if there is none */
   char           program[96], job_name[128], formulation[32];
-  int64_t        step, bytes;
-  double         time;
+  int64_t        step, bytes;         /* bytes: size of the file */
+  double         time;                /* [s] */
   int            n_groups, n_visited; /* n_visited: objects visited; limited, because links may form cycles */
   catalog_group *groups;              /* sorted by name */
   h5_scope       scope;
   hid_t          file;
 } catalog;
 
-/* Check the seal (`is_quick`: without the checksum of the complete file), open the file, read everything except the data. */
+/* Check the seal (`is_quick`: without the checksum of the complete file), open the file, read and check everything except the data of fields. */
 PetscErrorCode catalog_open(const char *path, const char *kind, int newest_format, bool is_quick, catalog **out);
 void           catalog_close(catalog **c);
 /* Indices by name, -1 if missing. */
 int catalog_find_group(const catalog *c, const char *name);
 int catalog_find_field(const catalog_group *group, const char *name);
-/* Read all rows, interleaved, in the type of the file; the checksum of the data is verified. memory_free(*rows). */
+/* Read a field in the type of the file: *rows [n_rows][n_components], memory_free(*rows). The checksum of the data is verified. */
 PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **rows);
-/* The same as doubles (64-bit integers beyond 2^53 are rounded). */
+/* As catalog_read, converted to double; 64-bit integers beyond 2^53 are rounded. */
 PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, double **rows);
 /* Read the topology [n_cells][corners]; each vertex is checked to be less than n_rows. memory_free(*cells). */
 PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells);
-/* Write the root attributes and the job text of a new file. */
+/* Write the root attributes and the job text (NULL: none) of a new file; `path` is its name in messages. */
 PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name, const char *formulation,
                                   const char *job_text, int64_t step, double time);
 #endif

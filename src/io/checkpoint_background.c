@@ -11,7 +11,7 @@
 #include "core/timer.h"
 #include "io/file.h"
 
-/* Result of the child, sent in one write: a pipe accepts so few bytes at once. */
+/* Result of the child. Its size is less than PIPE_BUF, so one write sends it completely. */
 typedef struct {
   double seconds;
   char   message[1000];
@@ -23,7 +23,7 @@ struct checkpoint_background {
   int64_t step;
 };
 
-/* [byte] of a line "NAME:   1234 kB" of a file of the kernel; -1: not there. */
+/* Value in bytes of a line "NAME:   1234 kB" in a file of the kernel; -1: no such line. */
 static int64_t kilobytes(const char *path, const char *name)
 {
   char      line[256];

@@ -1,10 +1,10 @@
-/* The 256-bit checksum, see checksum.h. */
+/* 256-bit checksum, see checksum.h. */
 #include "io/checksum.h"
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
-static const uint64_t MULTIPLIER = 0x9e3779b97f4a7c15u; /* odd, hence invertible modulo 2^64: the golden ratio's bits */
+static const uint64_t MULTIPLIER = 0x9e3779b97f4a7c15u; /* bits of the golden ratio; odd, therefore invertible modulo 2^64 */
 
 static inline uint64_t checksum_turn(uint64_t x, int n) { return x << n | x >> (64 - n); }
 static inline uint64_t step(uint64_t lane, uint64_t word) { return checksum_turn((lane ^ word) * MULTIPLIER, 29); }

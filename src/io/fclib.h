@@ -3,9 +3,9 @@
  *   local    u = W r + q                          r, u: d per contact, normal first, d = 2 or 3
  *   global   M v = H r + f,  u = H^T v + w        H is n x (d n_contacts): its columns belong to contacts
  *
- * with (u, r) in Coulomb's set of mu at every contact. A matrix here is in compressed columns, sorted, without duplicates or zeros; so H, read as compressed
- * rows, is the Jacobian of u by v with a row for each component of contact. M is symmetric and full. W need not be symmetric.
- * Problems with bilateral constraints (V, R, s; G, b) and with rolling friction are recognised and rejected. */
+ * where u and r satisfy Coulomb's law with coefficient mu at each contact. fclib_matrix stores compressed columns with ascending rows, without duplicates
+ * or zeros. Read as compressed rows, the arrays of H are the Jacobian H^T = du/dv, one row per component of u. M is symmetric; both triangles are stored.
+ * W need not be symmetric. Problems with bilateral constraints (V, R, s; G, b) or rolling friction are rejected. */
 #ifndef SS_IO_FCLIB_H
 #define SS_IO_FCLIB_H
 #include "core/error.h"
@@ -14,14 +14,14 @@ typedef struct {
   int64_t  n_rows, n_columns;
   int64_t *start; /* [n_columns + 1] */
   int32_t *row;   /* [start[n_columns]] */
-  double  *value;
+  double  *value; /* [start[n_columns]] */
 } fclib_matrix;
 
 typedef struct {
   bool         is_global;
   int          dimension; /* d */
   int64_t      n_contacts;
-  int64_t      n_dof;    /* n; for a local problem that of the underlying system, 0 if the file does not contain it */
+  int64_t      n_dof;    /* n; for a local problem the number of unknowns v before the reduction to W, 0 if the file does not contain it */
   int64_t      n_bodies; /* 0 if the file does not contain it */
   fclib_matrix W;        /* local */
   fclib_matrix M, H;     /* global */
@@ -29,9 +29,9 @@ typedef struct {
   double      *f, *w;    /* global, [n_dof], [d n_contacts] */
   double      *mu;       /* [n_contacts] >= 0 */
   char        *title, *description, *math_info; /* NULL: none. Unchanged bytes of the file, in any encoding */
-  bool         was_half_stored;                 /* M: the file contained one triangle only, which has been mirrored */
+  bool         was_half_stored;                 /* the file contained one triangle of M only; fclib_read has added the other */
   bool         has_solution;                    /* the file contains a solution; it is not verified */
-  int64_t      n_guesses;
+  int64_t      n_guesses;                       /* number of initial guesses in the file */
 } fclib_problem;
 
 typedef struct {
@@ -39,17 +39,17 @@ typedef struct {
   const double *u, *r; /* [d n_contacts] */
 } fclib_state;
 
-/* Read and check everything except solution and guesses. PETSC_ERR_USER_INPUT with file, object and entry for: a file of another kind, a pointer file of
- * Git LFS, inconsistent sizes, indices out of range, values not finite, mu < 0, a contact without matrix entries. Repairs are reported in the log. */
+/* Read and check everything except solution and guesses; free *out with fclib_clear. PETSC_ERR_USER_INPUT with file, object and entry for: another
+ * kind of file, inconsistent sizes, indices out of range, values that are not finite, mu < 0, empty contacts. Corrections appear in the log. */
 PetscErrorCode fclib_read(const char *path, fclib_problem *out);
 void           fclib_clear(fclib_problem *p);
-/* Read r [d n_contacts] of guess 1 to n_guesses, or of the solution (guess = 0). All values must be finite. */
+/* Read the impulses r [d n_contacts] of initial guess number `guess` (1 ... n_guesses), or of the solution (guess 0). All values must be finite. */
 PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_t guess, double *r);
-/* Test in a child process whether `path` can be read, because libhdf5 crashes on some damaged files: PETSC_ERR_FILE_READ if the child crashes or takes
- * longer than `seconds`. Call before OpenMP threads have been started. */
+/* Read `path` in a child process, because libhdf5 crashes on some damaged files. PETSC_ERR_FILE_READ if the child crashes or takes longer than `seconds`.
+ * Call before OpenMP threads have been started. */
 PetscErrorCode fclib_check_readable(const char *path, int seconds);
 
-/* Write `path` as a new file that appears complete or not at all. solution NULL: none. All arguments are borrowed and not checked. */
+/* Write `path` as a new file; after a failure no file remains. solution NULL: none; guesses [n_guesses]. Arguments are borrowed and not checked. */
 PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses,
                            const fclib_state *guesses);
 
@@ -57,6 +57,6 @@ PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib
 void fclib_apply(const fclib_matrix *A, const double *x, double *y);
 /* max |a_ij - a_ji| / max |a_ij| of a square matrix */
 double fclib_asymmetry(const fclib_matrix *A);
-/* Copy as printable UTF-8 of at most room - 1 bytes on one line; other bytes are replaced by '?'. */
+/* Copy `text` to out [room] as one line of printable UTF-8; other bytes are replaced by '?'. Longer texts are truncated. */
 void fclib_clean_text(const char *text, size_t room, char *out);
 #endif

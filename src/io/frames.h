@@ -1,8 +1,8 @@
 /* Frames for ParaView and the renderer (picture.h): one sealed HDF5 file per frame, DIR/frames/frame_000012.h5, and DIR/frames.xmf, which
- * ParaView opens as a time series with physical times. Both are written to temporary files and renamed, so a viewer may have them open.
+ * ParaView opens as a time series with simulated times. Both are written to temporary files and renamed, so that a viewer may have them open meanwhile.
  *
- * A frame contains the fields with FIELD_FRAME and, for groups with a geometry, their "position". In the XDMF file each group is a block of
- * a spatial collection. Points are a Polyvertex with one node per element and an explicit index (ParaView drops points without one).
+ * A frame contains the fields with FIELD_FRAME and, for groups with a geometry, the field "position". In the XDMF file each group is a block of
+ * a spatial collection. Points are a Polyvertex with one node per element and explicit indices, without which ParaView omits the points.
  * Surfaces are triangles, fibres are polylines of two nodes. Slashes in block names are replaced by dots. File layout: catalog.h. */
 #ifndef SS_IO_FRAMES_H
 #define SS_IO_FRAMES_H
@@ -11,19 +11,19 @@
 /* ---- Writing ---- */
 typedef struct {
   const char        *job_name;  /* or NULL */
-  bool               is_double; /* reals with 64 bits; default 32 */
-  int                n_names;   /* write only these fields (and positions); 0: all */
+  bool               is_double; /* store reals with 64 bits; default 32 */
+  int                n_names;   /* number of names; 0: write all fields, otherwise only the named ones and "position" */
   const char *const *names;     /* borrowed while the frames are open */
 } frames_options;
 
 typedef struct frames frames;
-/* Open for writing; next_index 0 starts a new series. Frames with an index below `next_index` remain in the time series, later ones are
- * deleted. Of the remaining frames, the last one and all that are missing in the XDMF file are checked completely; damaged ones are reported
- * by log_warn and omitted from the series. The entries of all others are copied from the XDMF file without opening the frames. The cost of
- * resuming therefore does not depend on their number, except for reading the XDMF text.
+/* Open for writing; next_index 0 starts a new series. Frames with an index below `next_index` remain in the time series, later ones are deleted. Of the
+ * remaining frames, the last one and those without an entry in the XDMF file are checked completely; damaged ones are reported by log_warn and omitted
+ * from the series. For the other frames the entries of the XDMF file are copied, and the frames are not opened. The time to resume therefore depends on
+ * their number only through the size of the XDMF file.
  * `options` NULL: defaults. The caller must have locked the run (run_lock.h). */
 PetscErrorCode frames_open(const char *directory, int64_t next_index, const frames_options *options, frames **out);
-/* Call refresh() of all groups, write frame `index` and update the XDMF file. */
+/* Call refresh() of all groups, write frame `index` at simulated time `time` [s] and update the XDMF file. */
 PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time, field_table *table);
 void           frames_close(frames **f);
 
@@ -33,21 +33,21 @@ PetscErrorCode frames_path(const char *directory, int64_t index, char **path); /
 PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices);
 
 typedef struct frame frame;
-PetscErrorCode       frame_open(const char *path, frame **out); /* checks the complete file first */
+PetscErrorCode       frame_open(const char *path, frame **out); /* checks the seal of the complete file first */
 void                 frame_close(frame **f);
 double               frame_time(const frame *f);
 const char          *frame_job_name(const frame *f);
-int                  frame_n_groups(const frame *f); /* sorted by name */
+int                  frame_n_groups(const frame *f); /* groups are sorted by name */
 const char          *frame_group_name(const frame *f, int i_group);
 field_geometry       frame_group_geometry(const frame *f, int i_group);
 int64_t              frame_group_rows(const frame *f, int i_group);
 int                  frame_n_fields(const frame *f, int i_group);
 const char          *frame_field_name(const frame *f, int i_group, int i_field);
 const char          *frame_field_unit(const frame *f, int i_group, int i_field);
-/* [n_rows][*n_components] of a field by name; *values = NULL and *n_components = 0 if the group has none. memory_free(*values). */
+/* Read a field by name as double: *values [n_rows][*n_components], memory_free. *values = NULL and *n_components = 0 if the group does not contain it. */
 PetscErrorCode frame_read(const frame *f, int i_group, const char *name, int *n_components, double **values);
-/* Triangles [n_triangles][3] of a surface; every vertex is checked to be less than the number of rows. None for other geometries. memory_free. */
+/* Read the triangles of a surface: *triangles [*n_triangles][3], memory_free. All indices are less than the number of rows. Other geometries: none. */
 PetscErrorCode frame_read_triangles(const frame *f, int i_group, int64_t *n_triangles, int32_t **triangles);
-/* Segments [n_segments][2] of fibres, checked in the same way. */
+/* Read the segments of fibres: *segments [*n_segments][2], as frame_read_triangles. */
 PetscErrorCode frame_read_segments(const frame *f, int i_group, int64_t *n_segments, int32_t **segments);
 #endif

@@ -16,7 +16,7 @@ struct history {
   char   *path;
   FILE   *out;
   int     n_columns;
-  int64_t last_step; /* of the rows it was opened with; -1: none */
+  int64_t last_step; /* last step in the table when it was opened; -1: none */
 };
 
 static PetscErrorCode header_text(int n, const char *const *names, const char *const *units, char **text)

@@ -5,15 +5,15 @@
 #define SS_IO_HTML_H
 #include "core/text.h"
 
-/* `format` is markup, a string literal. Of printf's conversions it may have %s (escaped), %d, %lld, %c-less numbers with
- * flags, width and precision (%.3f, %g), and %%. Escaped: & < > " '; invalid UTF-8 and characters not allowed in XML become U+FFFD. */
+/* `format` is a string literal with markup. Conversions: %s (escaped), numbers such as %d, %lld, %g and %.3f with flags, width and precision, and %%; not
+ * %c. Escaped characters: & < > " '; invalid UTF-8 and characters not allowed in XML become U+FFFD. */
 void html_put(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The length of the UTF-8 character at s if XML permits it, else 0. */
+/* Number of bytes of the UTF-8 character at s; 0 if it is invalid or not allowed in XML. */
 int html_character_length(const unsigned char *s);
-/* Append a path for href="..." with all special bytes percent-encoded. The caller is responsible for `../` and absolute paths. */
+/* Append a path for href="...", with all special bytes percent-encoded. "../" and absolute paths are not changed. */
 void html_put_path(text_buffer *b, const char *path);
 /* Append markup without escaping; never for text from outside the program. */
 void html_put_markup(text_buffer *b, const char *markup);
-/* Append an <img> that contains the n bytes of a PNG file; `alt` is escaped. */
+/* Append an <img> element of width x height pixels that contains the n bytes of a PNG file; the alternative text `alt` is escaped. */
 void html_put_png(text_buffer *b, int width, int height, const char *alt, size_t n, const uint8_t *bytes);
 #endif

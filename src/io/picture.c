@@ -1,4 +1,4 @@
-/* Renderer without a display, see picture.h: projection, tiles, shadows, occlusion, lettering. */
+/* Renderer without a display, see picture.h: projection, tiles, shadows, ambient occlusion, lettering. */
 #include "io/picture.h"
 #include <math.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A glyph is a list of strokes, separated by blanks. A stroke is a letter and points: two digits each, x and y in base 36,
- * y upwards: 0 deepest descender, 4 baseline, c (12) top of small letters, g (16) top of capitals.
+/* A glyph is a list of strokes, separated by blanks. A stroke is a type (-, ~ or o) and points of two base-36 digits, x and y. y is upwards: 0 lowest
+ * descender, 4 baseline, c (12) top of small letters, g (16) top of capitals.
  *   -  straight lines through the points
- *   ~  quadratic B-spline from the first to the last point, o  the same, closed: the points are its control polygon */
+ *   ~  quadratic B-spline with the points as control polygon, from the first to the last point;  o  the same, closed */
 /* clang-format off */
 static const char *const glyph[95] = {
   /* space */ "",

@@ -1,4 +1,4 @@
-/* Diagrams by gnuplot, see plot_sheet.h. */
+/* Diagrams drawn by gnuplot, see plot_sheet.h. */
 #include "io/plot_sheet.h"
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* libpng compresses each picture in memory. Stills are written as they are; an animation takes the compressed rows (IDAT) of each frame out of the
- * picture and puts them into the chunks of APNG, which libpng does not have. */
+/* PNG and APNG, see png.h. libpng compresses each picture in memory. A single picture is written unchanged. For an animation, the compressed rows (IDAT)
+ * of each picture are written in the chunks of APNG. */
 #include "io/png.h"
 #include "core/memory.h"
 #include "io/file.h"

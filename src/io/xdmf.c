@@ -10,7 +10,7 @@ struct xdmf {
   char  *job_name;
   char  *text; /* the frames so far */
   size_t n, capacity;
-  size_t at; /* of xdmf_copy: where the next frame is expected */
+  size_t at; /* position in `text` where xdmf_copy searches the next frame */
 };
 
 /* Frames are between these texts, indented by four; their content by more. */

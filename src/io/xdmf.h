@@ -6,12 +6,12 @@
 typedef struct xdmf xdmf;
 PetscErrorCode      xdmf_create(const char *job_name, xdmf **out);
 void                xdmf_destroy(xdmf **x);
-/* Append a frame with the contents of its file frames/NAME. A frame without visible groups is omitted. */
+/* Append a frame; its entry describes the geometries and fields of the frame file. A frame without groups with a geometry is omitted. */
 PetscErrorCode xdmf_add(xdmf *x, const catalog *frame);
-/* Read a series written by xdmf_write, so that its entries can be copied (xdmf_copy) without opening the frame files. *out = NULL if there is
- * no file at `path`, or if it was not written by this program for that job name. */
+/* Read a series written by xdmf_write, so that xdmf_copy can copy its entries without opening the frame files. *out = NULL if the file does not exist,
+ * was not written by this program or has another job name. */
 PetscErrorCode xdmf_read(const char *path, const char *job_name, xdmf **out);
-/* Append the entry of file frames/`name` from `old`. *is_there = false if `old` has none. Fast if called in the order of the series. */
+/* Append the entry of the file frames/`name` from `old`, in the order of the series. *is_there = false if `old` has none after the last copied one. */
 PetscErrorCode xdmf_copy(xdmf *x, xdmf *old, const char *name, bool *is_there);
 /* Replace the file `path` by the current series. */
 PetscErrorCode xdmf_write(const xdmf *x, const char *path);

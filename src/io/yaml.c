@@ -9,7 +9,7 @@
 #include <yaml.h>
 #include "core/memory.h"
 
-/* A set of names with an index each: duplicate keys and merges in linear time, however large a hostile mapping is. */
+/* Hash table of names with an index each. It finds duplicate keys and merges in linear time, also in malicious files with large mappings. */
 
 /* Zero-initialise, end with yaml_names_clear. Names are borrowed. */
 typedef struct {

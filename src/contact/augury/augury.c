@@ -10,16 +10,16 @@
 
 /* Sections: layout of a step; the operator RSA; the augury iteration. */
 
-enum { AUGURY_FEW = 256 }; /* with fewer elements or nodes, threads cost more than they gain */
+enum { AUGURY_FEW = 256 }; /* loops over fewer elements or nodes run on one thread */
 
-/* Vectors as rows of four, the last 0; matrices by columns. */
+/* Vectors have four entries, of which the last is 0; matrices are stored by columns. */
 typedef struct {
   row4 x, v, A[3];
 } augury_point; /* v(y) = v + A (y - x) */
 typedef struct {
   row4 center;
-  row4 Z[6];    /* by s_00, s_11, s_22, s_12, s_02, s_01: v_k - A_k (x_l - center), both of a pair together */
-  row4 A[3][3]; /* of the corners, with the spin that mends angular momentum */
+  row4 Z[6];    /* factors of s_00, s_11, s_22, s_12, s_02, s_01: v_k - A_k (x_l - center); for k != l the sum of both */
+  row4 A[3][3]; /* of the corners, including the spin that corrects angular momentum */
 } augury_patch;
 typedef struct {
   row4 V, W; /* V + W x (y - center) */
@@ -31,39 +31,39 @@ struct augury {
   boundary_samples samples;
   uint64_t         round;
   bool            *is_new;         /* [n_elements] work space */
-  double          *size;           /* [n_elements] area for which the points were drawn */
+  double          *size;           /* [n_elements] area at the time of sampling [m^2] */
   double          *sampled;        /* [n_elements] mass of the points */
   double (*defect)[6];             /* [n_elements] */
   double (*share)[3];              /* [n_elements][3] masses of corners */
   int64_t         *incident_start; /* [n_nodes + 1] */
   int32_t         *incident;       /* 3 element + corner */
   augury_continuum continuum;      /* n = 0: none */
-  /* of the step */
+  /* data of one step */
   double  *x;                  /* [n_nodes][3] */
-  int64_t  n_acting, n_taking; /* elements and nodes that take part */
-  int32_t *acting;             /* [n_elements] these */
-  int32_t *rank;               /* [n_elements] place among them, -1: none */
-  int32_t *taking;             /* [n_nodes] these */
-  int32_t *point_of;           /* [n_nodes] place among them, -1: none */
-  double  *mass, *corners;     /* [n_taking] mass of active corners, and its fraction that stays at the corners of elements
+  int64_t  n_acting, n_taking; /* numbers of active elements and of their nodes */
+  int32_t *acting;             /* [n_elements] active elements */
+  int32_t *rank;               /* [n_elements] index in `acting`, -1: inactive */
+  int32_t *taking;             /* [n_nodes] nodes of active elements */
+  int32_t *point_of;           /* [n_nodes] index in `taking`, -1: none */
+  double  *mass, *corners;     /* [n_taking] mass of active corners, and the fraction of it at the corners of elements
                                     * with points */
   double (*inverse)[9];        /* [n_acting] inverse inertia of the corners on the grid */
   augury_stencil stencil;
-  double        *node_mass[2]; /* [nodes of the grid] with points, with corners alone; 0 where it is next to nothing */
+  double        *node_mass[2]; /* [nodes of the grid] mass with sample points, and of corners only; 0 if negligible */
   int64_t        nodes_capacity[3];
-  int64_t        n_met;  /* nodes of the continuum that share nodes of the grid */
-  int32_t       *met;    /* [n_met] which */
-  int32_t       *met_at; /* [nodes of the grid] place among them, -1: none */
+  int64_t        n_met;  /* number of continuum nodes at grid nodes of the boundary */
+  int32_t       *met;    /* [n_met] these nodes */
+  int32_t       *met_at; /* [nodes of the grid] index in `met`, -1: none */
   int64_t        met_capacity[5];
-  /* of an application */
+  /* data of one application of RSA */
   row4         *grid;  /* [nodes of the grid] velocity */
   augury_point *point; /* [n_taking] */
   augury_patch *patch; /* [n_acting] */
   augury_rigid *rigid; /* [n_acting] */
-  /* of the iteration */
-  double *before, *dv, *dA;  /* [n_nodes][3], [n_nodes][3], [n_nodes][9]: of nodes that take part */
+  /* data of the augury iteration */
+  double *before, *dv, *dA;  /* [n_nodes][3], [n_nodes][3], [n_nodes][9]: set for nodes of active elements */
   double *u, *u_before, *du; /* [n_met][3] */
-  double (*outward)[3];      /* [n_met] 0: not known */
+  double (*outward)[3];      /* [n_met] outward direction; 0: unknown */
 };
 
 static inline row4 row4_of(const double *v) { return (row4){v[0], v[1], v[2], 0.0}; }
@@ -84,8 +84,8 @@ static void load_point(augury *a, int64_t q, const double *v, const double *A)
   for (int c = 0; c < 3; ++c) p->A[c] = (row4){A[9 * i + c], A[9 * i + 3 + c], A[9 * i + 6 + c], 0.0};
 }
 
-/* Error of linear interpolation in an element's angular momentum, for points of equal mass [eq. 10]: r_k x v_l weighted by the
- * defects of the moments. The spin of the points that corrects it (their share 1 - s of the mass cancels). */
+/* Spin of the points that corrects the error of linear interpolation in the angular momentum of an element [eq. 10]: the sum of
+ * r_k x v_l, weighted by the defects of the moments (measure_defect). The mass fraction 1 - s of the points cancels. */
 static void mending_spin(const augury *a, int64_t e, const row4 r[3], const augury_point *const p[3], double spin[3])
 {
   static const int pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}};
@@ -122,7 +122,7 @@ static void load_patch(augury *a, int64_t rank)
 
 /* ---- the grid ---------------------------------------------------------------------------------------------------------- */
 
-/* Momentum of points that have these masses. */
+/* Momentum at a grid node of the points, which have the masses `mass`. */
 static row4 points_momentum(const augury *a, const double *mass, int64_t i, row4 x)
 {
   const augury_stencil *s = &a->stencil;
@@ -149,7 +149,7 @@ static row4 patches_momentum(const augury *a, int64_t i, row4 x)
   return p;
 }
 
-/* Velocities of the grid's nodes, with those of the continuum, which take them. */
+/* Velocities of the grid nodes, from boundary and continuum; the continuum nodes u receive these velocities. */
 static void to_grid(augury *a, bool has_patches, double *u)
 {
   const double *mass = a->node_mass[has_patches ? 0 : 1], *own = has_patches ? a->corners : a->mass;
@@ -191,14 +191,14 @@ static void from_grid(const augury *a, int64_t q, augury_point *p)
 
 static row4 cross(row4 a, row4 b) { return (row4){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0}; }
 
-/* Rigid motion of an element about its centre from its share of the grid's momentum. */
+/* Rigid motion of an element about its centre from its part of the grid momentum. */
 static void downsample(augury *a, int64_t rank)
 {
   const int64_t         e      = a->acting[rank];
   const augury_stencil *s      = &a->stencil;
   const row4            center = a->patch[rank].center;
   const double          spin   = 0.25 * a->dx * a->dx;
-  row4                  p = {0.0}, T[3] = {{0.0}}; /* momentum, and moments r_c p */
+  row4                  p = {0.0}, T[3] = {{0.0}}; /* momentum, and its moments about `center` */
   for (int64_t k = s->patch_start[rank]; k < s->patch_start[rank + 1]; ++k) {
     const int64_t i  = s->patch_node[k];
     const row4    mu = s->patch_mass[k] * a->grid[i], r = row4_load(s->x[i]) - center;
@@ -218,7 +218,7 @@ static void downsample(augury *a, int64_t rank)
   a->rigid[rank].W = (row4){m[0], m[3], m[6], 0.0} * l[0] + (row4){m[1], m[4], m[7], 0.0} * l[1] + (row4){m[2], m[5], m[8], 0.0} * l[2];
 }
 
-/* Velocities of a node from those of its elements. */
+/* Velocity and affine matrix of a node from those of its elements. */
 static void augury_combine(augury *a, int64_t q)
 {
   const int64_t i = a->taking[q];
@@ -235,7 +235,7 @@ static void augury_combine(augury *a, int64_t q)
   p->A[0] = (row4){0.0, w[2], -w[1], 0.0}, p->A[1] = (row4){-w[2], 0.0, w[0], 0.0}, p->A[2] = (row4){w[1], -w[0], 0.0, 0.0};
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------------- */
+/* ---- the operator RSA ---------------------------------------------------------------------------------------------------------- */
 
 static void augury_blend(const augury *a, int64_t q, double *v, double *A)
 {
@@ -267,7 +267,7 @@ static void augury_transfer(augury *a, double *v, double *A, double *u)
   }
 }
 
-/* Velocities of the continuum's nodes that are met, from and to it. */
+/* Copy the velocities of the shared continuum nodes to u [n_met][3] (take), or from u to the continuum (give). */
 static void augury_take_continuum(const augury *a, double *u)
 {
   for (int64_t k = 0; k < a->n_met; ++k) v3_copy(u + 3 * k, a->continuum.velocity + 3 * (int64_t)a->met[k]);
@@ -289,7 +289,7 @@ PetscErrorCode augury_apply(augury *a, double *v, double *A)
 
 /* ---- creation and layout of a step ---- */
 
-#define MOST_CELLS 1048576.0 /* 2^20 from the origin, as grids of the material point method */
+#define MOST_CELLS 1048576.0 /* largest distance from the origin in cells, 2^20, as for grids of the material point method */
 /* An element is resampled when its area has doubled. */
 #define MOST_GROWTH 2.0
 
@@ -307,8 +307,8 @@ static double area_of(const augury_boundary *b, const double *x, int64_t e)
 
 static double element_mass(const augury *a, int64_t e) { return a->share[e][0] + a->share[e][1] + a->share[e][2]; }
 
-/* Moments of an element's points and, negative, of its corners, as if both weighed as much as the element: by these alone linear
- * interpolation changes its angular momentum [eq. 10], in every shape that it takes. */
+/* Second moments of the points of an element minus those of its corners, each for the mass of the element. These differences determine
+ * the change of angular momentum by linear interpolation [eq. 10], for every deformed shape. */
 static void measure_defect(augury *a, int64_t e)
 {
   const boundary_samples *s = &a->samples;
@@ -327,7 +327,7 @@ static void measure_points(augury *a, const double *x, int64_t e)
   measure_defect(a, e);
 }
 
-/* Masses of nodes may have changed since the last step: those of the elements that take part follow. */
+/* Update the masses of active elements from the masses of nodes, which may have changed since the last step. */
 static void reweigh(augury *a)
 {
 #pragma omp parallel for schedule(static) if (a->n_acting > AUGURY_FEW)
@@ -346,7 +346,7 @@ static void reweigh(augury *a)
   }
 }
 
-/* Elements that take part and have outgrown their points have others. */
+/* Resample the active elements whose area has grown by MOST_GROWTH. */
 static PetscErrorCode renew(augury *a, const double *x, const bool *is_active)
 {
   int64_t n_new = 0;
@@ -458,7 +458,7 @@ static void measure_element(augury *a, int64_t r)
   a->patch[r].center = (row4){center[0], center[1], center[2], 0.0};
 }
 
-/* Elements and nodes that take part, and the masses of the latter. */
+/* List the active elements and their nodes, and compute the masses of these nodes. */
 static void augury_choose(augury *a, const bool *is_active)
 {
   const augury_boundary *b = &a->b;
@@ -514,7 +514,7 @@ static PetscErrorCode weigh_nodes(augury *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nodes of the continuum that are nodes of the boundary's grid, too. */
+/* List the nodes of the continuum that are also grid nodes of the boundary. */
 static PetscErrorCode find_common_nodes(augury *a)
 {
   const augury_continuum *c = &a->continuum;
@@ -545,7 +545,7 @@ static PetscErrorCode find_common_nodes(augury *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first node of the elements that take part which no grid can hold, or n_nodes. */
+/* The first node of an active element whose coordinates are not finite or too large, or n_nodes. */
 static int64_t first_beyond(const augury *a, const bool *is_active)
 {
   int64_t bad = a->b.n_nodes;

@@ -6,20 +6,20 @@
 #include <stdint.h>
 #include "core/math3.h"
 
-/* All borrowed. */
+/* All arrays are borrowed. */
 typedef struct {
   int64_t n;
-  const int32_t (*node)[3];   /* [n] i, j, k; none twice */
+  const int32_t (*node)[3];   /* [n] i, j, k; no node occurs twice */
   const double *mass;         /* [n] > 0 [kg] */
   const double (*outward)[3]; /* [n] minus the gradient of the mass at the node [kg/m] */
   double *velocity;           /* [n][3] [m/s]; changed in place at nodes shared with a boundary */
 } augury_continuum;
 
-/* Deeper than slightly more than a cell, the gradient is dominated by the scatter of the particles. For a half space of material
- * dx |grad m| = 0.13 m one cell below its surface, and 0.03 m a quarter of a cell deeper (m: the node's mass). */
+/* Smallest dx |grad m| / m (m: nodal mass) at which the mass gradient gives the outward direction. In a half space of material the ratio
+ * is 0.13 one cell below the surface, and 0.03 a quarter of a cell deeper, where irregular particle positions dominate the gradient. */
 #define AUGURY_SURE 0.1
 
-/* Outward direction of the continuum at a node, length 1. Returns false where it is unknown. */
+/* Outward unit vector n of the continuum at node i. Returns false, with n undefined, if the direction is unknown (AUGURY_SURE). */
 static inline bool augury_continuum_outward(const augury_continuum *c, int64_t i, double dx, double n[3])
 {
   const double length = v3_norm(c->outward[i]);

@@ -10,17 +10,17 @@
 
 /* Sections: active elements; nodes of the continuum near them; sides and directions at nodes. */
 
-#define REACH 3.0  /* cells along each axis within which two points share a node */
-#define FACING 0.2 /* least cosine between a side's normal and the direction to the element it faces */
-/* The same for self-contact of an open surface: parts bent by less than 60 degrees over the grid's reach do not face each other. */
+#define REACH 3.0  /* distance in cells along each axis below which two points can share a grid node */
+#define FACING 0.2 /* smallest cosine between the normal of a side and the direction to an element that it faces */
+/* FACING for self-contact of an open surface: parts bent by less than 60 degrees within reach do not face each other. */
 #define FACING_OPEN 0.5
-#define MARGIN 1e-9 /* of bounds, for rounding */
+#define MARGIN 1e-9 /* relative margin of bounds for round-off */
 
 /* Geometry of an element in its current shape. */
 typedef struct {
   double center[3], normal[3], size; /* size: |normal|, twice the area */
-  double radius;                     /* of all corners about the centre [m] */
-  double v[3], spread;               /* mean velocity of the corners, and how far any is from it [m/s] */
+  double radius;                     /* largest distance of a corner from the centre [m] */
+  double v[3], spread;               /* mean velocity of the corners, and largest deviation of a corner from it [m/s] */
   bool   is_open;
 } element_side;
 
@@ -33,27 +33,27 @@ struct augury_near {
   element_side    *side;         /* [n_elements], after augury_near_find */
   bool            *is_met;       /* [n_elements] */
   int32_t         *last_partner; /* [n_elements] partner found last, -1: none; tested first, which does not change the result */
-  int32_t         *closest;      /* [n_nodes] the element found last for augury_near_towards */
-  bool            *is_near;      /* [n_nodes] of elements that are met */
+  int32_t         *closest;      /* [n_nodes] closest element of the last augury_near_towards, tested first */
+  bool            *is_near;      /* [n_nodes] nodes of elements with is_met */
   augury_choice    choice;
   double           distance, time; /* of AUGURY_COLLIDING */
-  double           box_excess;     /* margin of element boxes in which no partner can lie [m] */
+  double           box_excess;     /* part of the extension of element boxes that no partner can reach [m] */
   const bool      *is_open;        /* NULL: none */
   int64_t          n_bodies;
   const bool      *can_touch; /* [n_bodies][n_bodies]; NULL: all */
   augury_continuum continuum; /* n = 0: none */
-  bool            *is_wanted; /* [n_nodes] of active elements */
-  node_set         nodes;     /* of the continuum, about the boundary */
-  int32_t         *which;     /* [nodes.n] in the continuum */
+  bool            *is_wanted; /* [n_nodes] nodes of active elements */
+  node_set         nodes;     /* nodes of the continuum near the boundary */
+  int32_t         *which;     /* [nodes.n] index of each of these nodes in the continuum */
   uint64_t        *keys;
   int64_t          which_capacity, keys_capacity;
 };
 
-/* A walk over the continuum's nodes in a box. */
+/* Iterator over the nodes of the continuum in a box. */
 typedef struct {
   const augury_near *a;
   int64_t            low[3], high[3], block[3], at;
-  uint64_t           left; /* of the current block */
+  uint64_t           left; /* remaining nodes of the current block, as bits */
 } node_walk;
 
 static inline bool is_open(const augury_near *a, const int32_t *node)
@@ -70,7 +70,7 @@ static inline void side_of(const double *x, const int32_t *node, double center[3
   v3_cross(normal, p, q);
 }
 
-/* Is d in front of a side with this normal, or behind it, which counts for open ones alone? */
+/* Whether direction d is in front of a side with this normal; for an open surface also whether it is behind it. */
 static inline bool is_facing(bool is_open, double least, const double normal[3], const double d[3])
 {
   const double along = v3_dot(normal, d);
@@ -90,8 +90,8 @@ static inline bool bodies_interact(const augury_near *a, int32_t p, int32_t q)
   return !a->can_touch || a->can_touch[a->n_bodies * p + q];
 }
 
-/* Walk over all elements with a point within the distance [m] of x. Element boxes are enlarged by `needless`; the query box is
- * reduced by as much and may be inverted. */
+/* Begin an iteration over all elements with a point within the distance [m] of x. Element boxes are larger by `needless` than required;
+ * the query box is reduced by this length and may be inverted. */
 static inline void walk_within(const augury_near *a, const double *x, double distance, box_walk *w)
 {
   const double half = distance * (1.0 + MARGIN) - 0.5 * REACH * a->dx;
@@ -107,7 +107,7 @@ static inline void walk_within(const augury_near *a, const double *x, double dis
 
 #define MOST_CELLS 1048576.0
 
-/* A box [m] as one of nodes. */
+/* Convert a box [m] to a box of node indices. */
 static void nodes_of(const augury_near *a, const double min[3], const double max[3], int64_t low[3], int64_t high[3])
 {
   for (int k = 0; k < 3; ++k) {
@@ -126,7 +126,7 @@ static uint64_t key_of(const node_set *s, const int32_t node[3])
   return node_set_key(s, node_set_block_of(node[0]), node_set_block_of(node[1]), node_set_block_of(node[2]));
 }
 
-/* The continuum's nodes within the box of all elements, for walks. */
+/* Store the nodes of the continuum within the bounding box of all elements in a->nodes. */
 static PetscErrorCode augury_near_gather(augury_near *a)
 {
   const augury_continuum *c      = &a->continuum;
@@ -177,7 +177,7 @@ static bool next_block(node_walk *w)
   return false;
 }
 
-/* The next one's index in the continuum, or -1. */
+/* Index of the next node in the continuum, or -1 at the end. */
 static int64_t node_walk_next(node_walk *w)
 {
   const node_set *s = &w->a->nodes;
@@ -254,7 +254,7 @@ static bool share_a_node(const int32_t *p, const int32_t *q)
   return false;
 }
 
-/* The same of an element along d, whose square is `square`. */
+/* As is_facing, for an element and the direction d with |d|^2 = square. */
 static bool is_in_view(const element_side *s, double sign, const double d[3], double square)
 {
   double along = sign * v3_dot(s->normal, d);
@@ -285,7 +285,7 @@ static bool close_in(const double *x, const double *v, const int32_t *p, const i
   return false;
 }
 
-/* Will corner p of one element be within the distance of the other? */
+/* Whether corner p of one element comes within a->distance of the other element during a->time. */
 static bool arrives(const augury_near *a, const double *x, const double *v, int32_t p, const int32_t *node)
 {
   double w[3], d[3], u[3];
@@ -293,11 +293,11 @@ static bool arrives(const augury_near *a, const double *x, const double *v, int3
   v3_scale(d, -1.0, x + 3 * (int64_t)p);
   v3_scale(u, -1.0, v + 3 * (int64_t)p);
   for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
-  const double gap = v3_norm(d), change = v3_dot(u, d); /* of gap^2 / 2 */
+  const double gap = v3_norm(d), change = v3_dot(u, d); /* rate of gap^2 / 2 */
   return change < 0.0 && gap * (gap - a->distance) < -a->time * change;
 }
 
-/* Are the elements too far apart for contact, by the bounds of their corners? */
+/* Whether the bounds of corner positions and velocities exclude contact of the elements. */
 static bool are_far(const augury_near *a, int64_t e, int64_t f)
 {
   const element_side *p = &a->side[e], *q = &a->side[f];
@@ -348,7 +348,7 @@ static void fit(augury_near *a, const double *x, const double *v)
   box_tree_fit(&a->tree, a->box);
 }
 
-/* Do elements e and f, whose boxes overlap, interact? Symmetric in e and f. */
+/* Whether elements e and f, whose boxes overlap, interact (augury_near_find). Symmetric in e and f. */
 static bool elements_interact(const augury_near *a, const double *x, const double *v, int64_t e, int64_t f)
 {
   const int32_t *node = a->b.element + 3 * e, *there = a->b.element + 3 * f;
@@ -380,7 +380,7 @@ static bool is_met(const augury_near *a, const double *x, const double *v, int64
   if (before >= 0 && overlap(a, before, min, max) && elements_interact(a, x, v, e, before)) return true;
   for (int k = 0; k < 3 && a->box_excess > 0.0; ++k) {
     const double slack = MARGIN * (fabs(min[k]) + fabs(max[k]));
-    min[k] += a->box_excess - slack, max[k] -= a->box_excess - slack; /* the least may end above the most */
+    min[k] += a->box_excess - slack, max[k] -= a->box_excess - slack; /* the box may be inverted */
   }
   box_walk_begin(&w, &a->tree, min, max);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
@@ -392,7 +392,7 @@ static bool is_met(const augury_near *a, const double *x, const double *v, int64
   return false;
 }
 
-/* The nearest element that element e faces so far, by centres; of equally near ones the first body. */
+/* Body of the element nearest to element e among those processed so far, by distance of centres; for equal distances the lowest body. */
 typedef struct {
   double  square; /* of the distance */
   int32_t body;   /* -1: none */
@@ -428,7 +428,7 @@ int32_t augury_near_other(const augury_near *a, int64_t e)
 
 /* ---- the continuum ------------------------------------------------------------------------------------------------------ */
 
-/* Does a corner of the element move into the continuum at its node i? */
+/* Whether a corner of the element moves into the continuum at node i. */
 static bool closes_on(const augury_near *a, const double *x, const double *v, const int32_t *node, int64_t i)
 {
   double     out[3], center[3], u[3];
@@ -476,12 +476,12 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
 
 /* ---- inward sides and directions of nodes ---- */
 
-#define ASIDE 0.2  /* least part of a continuum's mass, by distance, that makes a side of it */
-#define BEHIND 1.0 /* cells behind the nearest that others on the far side still count */
+#define ASIDE 0.2  /* smallest distance-weighted fraction of the continuum's mass on one side for which the continuum is on that side */
+#define BEHIND 1.0 /* cells by which others on one side may be farther than those on the opposite side and still be considered */
 
 /* ---- sides of open surfaces --------------------------------------------------------------------------------------------- */
 
-/* Nearest distance of others on either side, in front and behind; INFINITY: none. */
+/* Smallest distance of others in front of and behind a node; INFINITY: none. */
 typedef struct {
   double any[2], closing[2];
 } sides;
@@ -493,7 +493,7 @@ static void augury_near_count(sides *s, double along, double distance, bool is_c
   if (is_closing) s->closing[k] = fmin(s->closing[k], distance);
 }
 
-/* Element f as seen from node p. */
+/* Update the distances of node p by element f. */
 static void count_element(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, int64_t f, sides *s)
 {
   const int32_t *node = a->b.element + 3 * f;
@@ -505,7 +505,7 @@ static void count_element(const augury_near *a, const double *x, const double *v
   for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
   const double length = v3_norm(d);
   side_of(x, node, center, other);
-  if (length <= 1e-9 * a->dx) { /* they touch: the outside of a closed surface decides */
+  if (length <= 1e-9 * a->dx) { /* distance zero: use the outside of a closed surface */
     if (is_open(a, node)) return;
     v3_scale(d, -1.0, other);
   }
@@ -513,12 +513,12 @@ static void count_element(const augury_near *a, const double *x, const double *v
   v3_scale(center, -1.0, d);
   if (is_own && !(is_closing && is_facing(true, FACING_OPEN, normal + 3 * p, d) &&
                   is_facing(is_open(a, node), least_of(is_open(a, node)), other, center)))
-    return; /* merely bent */
+    return; /* same surface, bent but not face to face */
   if (is_facing(true, FACING, normal + 3 * p, d)) augury_near_count(s, v3_dot(normal + 3 * p, d), length, is_closing);
 }
 
-/* The continuum about node p: the direction of most of its mass, by distance, and the other direction if its share is
- * sufficient. */
+/* Update the distances of node p by the continuum: the side with most of its distance-weighted mass, and the other side if its fraction
+ * is at least ASIDE. */
 static void count_continuum(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, sides *s)
 {
   const augury_continuum *c       = &a->continuum;
@@ -550,7 +550,7 @@ static int8_t side_of_others(const augury_near *a, const double distance[2])
   return (int8_t)(is_front - is_back);
 }
 
-/* Over elements within the grid's reach of a place. */
+/* Begin an iteration over the elements within reach of a point. */
 static void walk_around(const augury_near *a, const double *x, box_walk *w)
 {
   double min[3], max[3];
@@ -583,11 +583,11 @@ void augury_near_sides(const augury_near *a, const double *x, const double *v, c
 /* ---- direction to the nearest body ---- */
 
 typedef struct {
-  double  distance, direction[3]; /* way: unit direction */
+  double  distance, direction[3]; /* direction: unit vector */
   int64_t element;                /* -1: none */
 } nearest;
 
-/* Does element f, at offset d from node p, interact with p? outward [3]: outside of f there. */
+/* Whether element f, at offset d from node p, interacts with p. outward [3]: outward direction of f at the closest point. */
 static bool element_counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3],
                            const double outward[3])
 {
@@ -598,7 +598,7 @@ static bool element_counts(const augury_near *a, const double *normal, int64_t p
   return is_facing(false, FACING, normal + 3 * p, d) && is_facing(false, FACING, outward, back);
 }
 
-/* Are all corners behind a place with this normal? Most that is near a node of the same surface is. */
+/* Whether all corners are behind the plane through a point with this normal, as for most elements near a node of the same surface. */
 static bool is_behind(const double *x, const double normal[3], const double *at, const int32_t *node)
 {
   for (int i = 0; i < 3; ++i) {
@@ -630,8 +630,8 @@ static void update_nearest(const augury_near *a, const double *x, const double *
   else v3_scale(best->direction, (!is_open(a, node) && v3_dot(d, outward) > 0.0 ? -1.0 : 1.0) / distance, d);
 }
 
-/* Direction into the continuum about node p, where it is known and the node's normal points out of it. Bodies no larger than a
- * cell, and thin ones, thus stop nodes of the far side by contact ahead of the near side. */
+/* Direction into the continuum near node p, if it is known and the normal of the node points out of the continuum. For thin bodies, and
+ * bodies of the size of a cell, nodes on the far side are thus stopped by the continuum in front of the body. */
 static void into_continuum(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
 {
   const augury_continuum *c      = &a->continuum;

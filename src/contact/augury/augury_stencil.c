@@ -9,11 +9,11 @@
 enum { MOMENTS_PADDED = 8, MOST_ENTRIES = 2000000000 };
 typedef double row8 __attribute__((vector_size(64)));
 
-/* ---- where points are ---------------------------------------------------------------------------------------------- */
+/* ---- positions of points ---------------------------------------------------------------------------------------------- */
 
 static int64_t n_carriers(const stencil_parts *in) { return in->n_points + in->n_patches; }
 
-/* Point j of carrier c: a point alone, or one of a patch. */
+/* Position of point j of carrier c, which is a point (then j = 0) or a patch. */
 static void point_at(const stencil_parts *in, int64_t c, int64_t j, double x[3])
 {
   if (c < in->n_points) {
@@ -27,8 +27,8 @@ static void point_at(const stencil_parts *in, int64_t c, int64_t j, double x[3])
   for (int k = 0; k < 3; ++k) x[k] = l[0] * p[k] + l[1] * q[k] + l[2] * r[k];
 }
 
-/* First nodes of all stencils. They are stored, because rounding could place a point on the border of a cell on its other side
- * next time. */
+/* Compute the first nodes of all stencils. They are stored, because a second evaluation could round a point on the border of two cells to
+ * the other cell. */
 static PetscErrorCode augury_stencil_place(const stencil_parts *in, augury_stencil *s, int64_t low[3], int64_t high[3])
 {
   const int64_t n     = n_carriers(in);
@@ -57,14 +57,14 @@ static PetscErrorCode augury_stencil_place(const stencil_parts *in, augury_stenc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- nodes that they touch ------------------------------------------------------------------------------------------ */
+/* ---- grid nodes of the stencils ------------------------------------------------------------------------------------------ */
 
 /* The nodes of one stencil among blocks: along each axis, how far the block of each is (bits 4, 2, 1 of a number 0 ... 7), and its part
  * of a node's bit. */
 typedef struct {
   int      o[3][3], bit[3][3];
-  int      crosses;    /* axes along which it reaches a second block */
-  uint64_t rows[3][2]; /* per axis: bits 0 ... 3 in the near block, and in the far one */
+  int      crosses;    /* bits of the axes along which the stencil is in two blocks */
+  uint64_t rows[3][2]; /* for each axis: bits 0 ... 3 of the nodes in the first block, and in the second block */
   int64_t  block[3];
 } stencil_frame;
 
@@ -89,19 +89,19 @@ static uint64_t key_at(const node_set *s, const stencil_frame *f, int o)
   return node_set_key(s, f->block[0] + (o >> 2), f->block[1] + (o >> 1 & 1), f->block[2] + (o & 1));
 }
 
-/* Bits 0 ... 3, so far apart. */
+/* Spread bits 0 ... 3 to a distance of `by` bits. */
 static uint64_t spread(uint64_t bits, int by)
 {
   return (bits & 1) | (bits >> 1 & 1) << by | (bits >> 2 & 1) << 2 * by | (bits >> 3) << 3 * by;
 }
 
-/* Nodes of a stencil in block o around it. */
+/* Mask of the nodes of a stencil in block o (0 ... 7) of the blocks around it. */
 static uint64_t mask_at(const stencil_frame *f, int o)
 {
   return spread(f->rows[0][o >> 2], 16) * (spread(f->rows[1][o >> 1 & 1], 4) * f->rows[2][o & 1]);
 }
 
-/* Blocks under the stencils of n points, in the order in which they are met, and their nodes; returns how many. */
+/* List the blocks of the stencils of n points, in the order of first occurrence, with the masks of their nodes. Returns their number. */
 static int touched(const node_set *s, int64_t n, const int32_t (*base)[3], uint64_t *key, uint64_t *mask)
 {
   int m = 0;
@@ -120,7 +120,7 @@ static int touched(const node_set *s, int64_t n, const int32_t (*base)[3], uint6
   return m;
 }
 
-/* Where the blocks around a stencil are among `key`. */
+/* Indices in `key` of the blocks around a stencil. */
 static void blocks_around(const node_set *s, const stencil_frame *f, const uint64_t *key, int at[8])
 {
   for (int o = 0; o < 8; ++o) {
@@ -130,13 +130,13 @@ static void blocks_around(const node_set *s, const stencil_frame *f, const uint6
   }
 }
 
-/* Where node (i, j, k) of a stencil is among those of the blocks: 64 block + bit. */
+/* Number of node (i, j, k) of a stencil among the nodes of the blocks: 64 block + bit. */
 static inline int slot_of(const stencil_frame *f, const int at[8], int i, int j, int k)
 {
   return at[f->o[0][i] | f->o[1][j] | f->o[2][k]] << 6 | f->bit[0][i] | f->bit[1][j] | f->bit[2][k];
 }
 
-/* At most so many blocks under the stencils of n points. */
+/* Upper bound of the number of blocks of the stencils of n points. */
 static int64_t most_touched(int64_t n, const int32_t (*base)[3])
 {
   int64_t box = n > 0 ? 1 : 0;
@@ -151,7 +151,7 @@ static int64_t most_touched(int64_t n, const int32_t (*base)[3])
   return box < 8 * n ? box : 8 * n;
 }
 
-/* The set of nodes, and which of its blocks and nodes each carrier touches. */
+/* Create the set of nodes, and the lists of blocks and nodes of each carrier. */
 static PetscErrorCode gather_nodes(const stencil_parts *in, augury_stencil *s)
 {
   const int64_t n      = n_carriers(in);
@@ -243,7 +243,7 @@ static PetscErrorCode build_point_stencils(const stencil_parts *in, augury_stenc
       s->point_weight[q][i] = w[0][i / 9] * w[1][i / 3 % 3] * w[2][i % 3];
     }
   }
-  const int32_t *node   = n > 0 ? s->point_node[0] : NULL; /* of all, one after the other */
+  const int32_t *node   = n > 0 ? s->point_node[0] : NULL; /* nodes of all points in sequence */
   const double  *weight = n > 0 ? s->point_weight[0] : NULL;
   memset(s->points_start, 0, (size_t)(m + 1) * sizeof *s->points_start);
   for (int64_t k = 0; k < STENCIL_NODES * n; ++k) ++s->points_start[node[k] + 1];
@@ -260,7 +260,7 @@ static PetscErrorCode build_point_stencils(const stencil_parts *in, augury_stenc
 static int64_t first_touch(const stencil_parts *in, const augury_stencil *s, int64_t r) { return s->touch_start[in->n_points + r]; }
 static int64_t end_touch(const stencil_parts *in, const augury_stencil *s, int64_t r) { return s->touch_end[in->n_points + r]; }
 
-/* Number of nodes of each patch, the nodes, and the positions of its entries among those of the nodes. */
+/* Compute the nodes of each patch, and the index in at_patch of each of its entries. */
 static PetscErrorCode build_patch_stencils(const stencil_parts *in, augury_stencil *s)
 {
   const int64_t n = in->n_patches, m = s->set.n;
@@ -293,7 +293,7 @@ static PetscErrorCode build_patch_stencils(const stencil_parts *in, augury_stenc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Moments of patch r over all nodes that it touches, by block and bit. */
+/* Sum the moments of patch r at all its nodes, stored by block and bit. */
 static void sum_moments(const stencil_parts *in, const augury_stencil *s, int64_t r, row8 *sum)
 {
   const int64_t c = in->n_points + r, e = in->patch[r], first = s->touch_start[c];

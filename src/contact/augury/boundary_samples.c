@@ -11,9 +11,9 @@
 /* ---- maximum-entropy weights ---- */
 
 enum { MOST_STEPS = 60, MOST_HALVINGS = 60 };
-#define MEAN_ERROR 1e-15 /* of the points' size */
+#define MEAN_ERROR 1e-15 /* error of the mean relative to the extent of the points */
 
-/* log sum exp(-l . y_j); w the terms over their sum. */
+/* log sum_j exp(-l . y_j); w [n]: the terms divided by their sum. */
 static double log_partition(int n, const double (*y)[2], const double l[2], double *w)
 {
   double top = -INFINITY, sum = 0.0;
@@ -55,10 +55,10 @@ bool max_entropy_weights(int n, const double (*y)[2], double *w)
 
 /* ---- sampling ---- */
 
-/* Darts that keep this part of a cell between them are, on average, a quarter of a cell apart, or less. */
+/* Minimum distance of random points ("darts") in cells. Their mean distance is then at most a quarter of a cell. */
 #define RADIUS 0.2
 #define SPACING 0.25
-#define PACKING 0.7 /* points per squared radius that darts fill an area with, about */
+#define PACKING 0.7 /* approximate number of darts per area radius^2 */
 enum { MOST_POINTS = 1024, WANTED_POINTS = 512, LEAST_DARTS = 60, DARTS_PER_POINT = 30, STREAM_DART = 0x617567 };
 
 PetscErrorCode boundary_corner_masses(const augury_boundary *b, double (**share)[3])
@@ -74,8 +74,8 @@ PetscErrorCode boundary_corner_masses(const augury_boundary *b, double (**share)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The points of one triangle: those halfway between centre of mass and corners, without which the centre might not be among them,
- * then darts that keep their distance. */
+/* The points of one triangle: first the three points halfway between centre of mass and corners, which guarantee that the centre of mass
+ * is inside their convex hull; then darts. */
 typedef struct {
   const double *corner[3];
   double        center[3]; /* barycentric */
@@ -122,8 +122,8 @@ static void boundary_samples_fill(cloud *c, double area, uint64_t element, uint6
   }
 }
 
-/* Weights of the cloud, w [n]. If all else fails (corners that outweigh others 10^14 times), the halfway points have a closed form:
- * sum_i c_i (c + e_i)/2 = c. */
+/* Weights w [n] of the cloud. If the iteration fails (mass ratios of corners of 10^14), only the halfway points have weights, in closed
+ * form: sum_i c_i (c + e_i)/2 = c. */
 static void boundary_samples_weigh(const cloud *c, double (*y)[2], double *w)
 {
   for (int j = 0; j < c->n; ++j)
@@ -159,7 +159,7 @@ static double boundary_samples_measure(const augury_boundary *b, const double *x
   return 0.5 * v3_norm(normal);
 }
 
-/* Points that element e can have at most: those of a convex plane region, a distance r apart, number no more than
+/* Upper bound of the number of points of element e: points with minimum distance r in a convex plane region number at most
  * 2/sqrt(3) area/r^2 + perimeter/(2 r) + 1 [Oler1961]. */
 static int64_t most_points(double area, double longest, double round, double dx)
 {
@@ -167,7 +167,7 @@ static int64_t most_points(double area, double longest, double round, double dx)
   return longest > SPACING * dx ? (int64_t)fmin(most, MOST_POINTS) : 0;
 }
 
-/* Points of element e; returns how many. y [MOST_POINTS][2] and at [MOST_POINTS + 3][3] are work space. */
+/* Compute the points of element e; returns their number. y [MOST_POINTS][2] and at [MOST_POINTS + 3][3] are work space. */
 static int sample(const augury_boundary *b, const double *x, double dx, uint64_t round, const double share[3], int64_t e, int64_t most,
                   double (*y)[2], double (*at)[3], double (*place)[3], double *weight)
 {
@@ -198,7 +198,7 @@ static PetscErrorCode boundary_samples_reserve(const augury_boundary *b, const d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All elements into `loose`, n[e] points at loose->start[e]. */
+/* Sample all elements into `loose`: n[e] points from loose->start[e] on. */
 static void sample_all(const augury_boundary *b, const double *x, double dx, uint64_t round, const boundary_samples *old,
                        const bool *is_new, const double (*share)[3], double (*work)[5], boundary_samples *loose, int32_t *n)
 {
@@ -213,17 +213,17 @@ static void sample_all(const augury_boundary *b, const double *x, double dx, uin
     } else if (most > 0)
       n[e] = sample(b, x, dx, round, share[e], e, most, (double(*)[2])own, (double(*)[3])(own + 2 * MOST_POINTS), loose->place + at,
                     loose->weight + at);
-    loose->corner[e] = n[e] > 0 ? 3.0 / (3.0 + n[e]) : 1.0; /* corners weigh as much as other points */
+    loose->corner[e] = n[e] > 0 ? 3.0 / (3.0 + n[e]) : 1.0; /* a corner has the same mean mass as a point */
   }
 }
 
-/* The same without gaps, in place. */
+/* Remove the gaps between the points of successive elements, in place. */
 static PetscErrorCode close_gaps(int64_t n_elements, const int32_t *n, boundary_samples *s)
 {
   PetscFunctionBegin;
   s->n = 0;
   for (int64_t e = 0; e < n_elements; ++e) {
-    if (n[e] > 0) { /* without any sample there is no memory to move */
+    if (n[e] > 0) { /* without points the arrays can be NULL */
       memmove(s->place + s->n, s->place + s->start[e], (size_t)n[e] * sizeof *s->place);
       memmove(s->weight + s->n, s->weight + s->start[e], (size_t)n[e] * sizeof *s->weight);
     }

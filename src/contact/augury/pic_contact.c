@@ -66,7 +66,7 @@ static void pic_contact_add(pic_contact *p, const double *x, const int32_t corne
   to->mass = mass;
 }
 
-/* Corners of one node in several elements are so many particles. */
+/* A node with several elements has one particle per element. */
 static PetscErrorCode build_node_layout(pic_contact *p, const double *x, const bool *is_active)
 {
   const boundary_samples *s = &p->samples;
@@ -166,7 +166,7 @@ static void resolve_node(pic_contact *p, int n, const share *s)
 
 static void visit_nodes(pic_contact *p, const double *v)
 {
-  enum { MOST = 32 }; /* bodies at one node; more are left alone */
+  enum { MOST = 32 }; /* largest number of bodies at one node; nodes with more are not changed */
   const int64_t n = NODES * p->n;
   for (int64_t i = 0; i < n;) {
     share   s[MOST];

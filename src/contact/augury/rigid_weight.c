@@ -37,8 +37,9 @@ double rigid_weight_factor(const double S[36], double mass, const double inertia
     whole[7 * i] = 1.0 / mass;
     for (int k = 0; k < 3; ++k) whole[6 * (3 + i) + 3 + k] = inverse[3 * i + k];
   }
-  multiply(whole, S,
-           power); /* its eigenvalues are those of S against M: none is negative, and the trace of a power is above the largest's */
+  multiply(
+      whole, S,
+      power); /* its eigenvalues, those of S x = lambda M x, are not negative, so the trace of a power exceeds that of the largest one */
   double share = 1.0;
   for (int n = 0;; ++n, share *= 0.5) {
     double trace = 0.0;

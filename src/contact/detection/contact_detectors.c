@@ -23,7 +23,7 @@ static bool has_triangles(const body *b)
   return s.n_triangles > 0;
 }
 
-/* Filled by points, which have no surface. */
+/* Whether the body consists of material points without a surface. */
 static bool is_space(const body *b) { return b->ops->points != POINT_NONE && b->ops->point_radius; }
 
 unsigned contact_detectors_of(const body *a, const body *b)

@@ -33,7 +33,7 @@ PetscErrorCode contact_points_reserve(contact_points *p, int64_t n)
 
 PetscErrorCode contact_points_fields(contact_points *p, field_table *table)
 {
-  const int    flags = FIELD_FRAME | FIELD_DERIVED; /* kept current by the end of a step: no refresh */
+  const int    flags = FIELD_FRAME | FIELD_DERIVED; /* updated at the end of each step: no refresh() is needed */
   field_group *group;
   PetscFunctionBeginUser;
   PetscCall(field_table_add_group(table, "contact/points", FIELD_GROUP_POINTS, &p->n, p, &group));

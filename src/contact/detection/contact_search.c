@@ -4,11 +4,11 @@
 #include "core/memory.h"
 #include <stdlib.h>
 
-/* The clusters of one source, requested once per step. */
+/* The clusters of points of one source; computed once per step. */
 typedef struct {
   double  center[3], radius;
   int64_t first, end;
-  int64_t n_hits, offset; /* against the object at hand */
+  int64_t n_hits, offset; /* points near the current object: their number, and the index of the first in the result */
 } cluster;
 
 struct contact_search {
@@ -17,7 +17,7 @@ struct contact_search {
   int64_t            n_clusters, cluster_capacity;
   cluster           *cluster;
   int64_t            hit_capacity;
-  uint8_t           *hit; /* [points of the source] near the object at hand */
+  uint8_t           *hit; /* [points of the source] true: the point is near the current object */
   int64_t            known_capacity;
   uint8_t           *is_seen; /* [rows of the pair table] */
 };
@@ -73,7 +73,7 @@ static PetscErrorCode collect_clusters(contact_search *s, const body *b, int64_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The box of a level set is cheaper than its value, and unlike a sampled value exact far away. */
+/* Test with the bounding box of a level set. It takes less time than an evaluation and, unlike a sampled level set, is exact far away. */
 static bool is_far(const double min[3], const double max[3], const double x[3], double reach)
 {
   for (int k = 0; k < 3; ++k)
@@ -164,7 +164,7 @@ static bool may_touch(const search_problem *q, int i_source, int i_object)
   return from != to && q->may_touch[(int64_t)from * q->n_bodies + to];
 }
 
-/* Known pairs that the margin did not reach: something was moved by hand. Rare, so a plain walk over all points will do. */
+/* Add known pairs whose points are beyond the margin, for example after a user has moved a body. This is rare, so all points are searched. */
 static PetscErrorCode add_unseen(contact_search *s, const search_problem *q, const pair_table *known)
 {
   PetscFunctionBeginUser;

@@ -1,4 +1,4 @@
-/* Timer stages of contact detection and contact forces (core/timer.h). */
+/* Timer stages (core/timer.h) of contact detection and contact forces. */
 #ifndef SS_CONTACT_DETECTION_CONTACT_STAGES_H
 #define SS_CONTACT_DETECTION_CONTACT_STAGES_H
 #include "core/timer.h"

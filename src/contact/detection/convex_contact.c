@@ -15,9 +15,9 @@ typedef struct {
 
 struct convex_contact {
   int64_t              n, n_bounded, n_walls;
-  int32_t             *body, *number;  /* [n] whose it is, and which of that body's */
+  int32_t             *body, *number;  /* [n] body of each solid, and its index in body_ops.solids */
   const convex_solid **solid;          /* [n] */
-  double              *room;           /* of all poses */
+  double              *room;           /* work space of all poses */
   int64_t             *room_start;     /* [n] */
   convex_pose         *pose;           /* [n] */
   int32_t             *bounded, *wall; /* [n_bounded], [n_walls] solids; half-spaces have no box */
@@ -30,7 +30,7 @@ struct convex_contact {
   solid_pair          *pair;
   convex_touches      *touches; /* [PAIR_BLOCK] */
   double              *share;   /* [PAIR_BLOCK] fraction of the step before first contact; 0: within the margin at the start */
-  double              *moved;   /* room for one pose */
+  double              *moved;   /* work space of one pose */
 };
 
 bool convex_contact_takes(const body *a, const body *b)
@@ -126,9 +126,9 @@ PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- which solids are near each other ---- */
+/* ---- candidate pairs of solids ---- */
 
-/* Can the pair move farther together than the margin? If not, the margin contains all contacts. */
+/* Whether the sum of the displacements of the pair exceeds the margin. If not, all contacts are within the margin. */
 static bool is_fast(const convex_contact *c, const contact_scene *scene, int32_t i, int32_t j)
 {
   return c->displacement[i] + c->displacement[j] > scene->margin;
@@ -175,7 +175,7 @@ static void set_poses(convex_contact *c, const contact_scene *scene)
   for (int64_t i = 0; i < c->n_bounded; ++i) set_box(c, i, scene->margin);
 }
 
-/* Distance that counts as touching. A half-space counts if the displacement towards it is at least the distance. */
+/* Gap up to which a pair is a candidate: the margin; for a fast pair with a half-space the sum of both displacements. */
 static double reach_of(const convex_contact *c, const contact_scene *scene, int32_t i, int32_t j)
 {
   const bool is_wall = c->pose[i].kind == CONVEX_HALF_SPACE || c->pose[j].kind == CONVEX_HALF_SPACE;
@@ -201,7 +201,7 @@ static bool may_touch(const convex_contact *c, const contact_scene *scene, int32
   return v3_norm(d) <= p->solid->bound + q->solid->bound + near + c->turn[i] + c->turn[j];
 }
 
-/* Pairs of the i-th bounded solid: with walls, and with those after it. Only counted if `out` is NULL. */
+/* Candidate pairs of bounded solid i with half-spaces and with bounded solids after i. out NULL: only their number is returned. */
 static int64_t near(const convex_contact *c, const contact_scene *scene, int64_t i, solid_pair *out)
 {
   const int32_t self   = c->bounded[i];
@@ -249,7 +249,7 @@ static PetscErrorCode find_pairs(convex_contact *c, const contact_scene *scene, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- and where they touch ---- */
+/* ---- contacts of the pairs ---- */
 
 static void write_spot(const convex_contact *c, const contact_scene *scene, const solid_pair *pair, const convex_touch *t, double share,
                        contact_spot *o)
@@ -261,7 +261,8 @@ static void write_spot(const convex_contact *c, const contact_scene *scene, cons
   o->body_a = a, o->body_b = b;
   o->a.kind = o->b.kind = FEATURE_FRAME;
   v3_copy(o->a.x, t->x);
-  if (share > 0.0) { /* each where it will be touched: they are far apart across the normal, too */
+  if (share >
+      0.0) { /* a swept contact acts at the material point of each body that will collide; the two can be far apart perpendicular to the normal */
     v3_copy(o->b.x, t->x);
     v3_axpy(o->a.x, -share, c->shift + 3 * (int64_t)pair->first);
     v3_axpy(o->a.x, share, c->shift + 3 * (int64_t)pair->second);
@@ -283,7 +284,7 @@ static void find_touches(convex_contact *c, const contact_scene *scene, int64_t 
     c->share[i] = 0.0;
     convex_pair_touches(&c->pose[p], &c->pose[q], reach_of(c, scene, p, q), &c->touches[i]);
   }
-  for (int64_t i = 0; i < n; ++i) { /* few: one after the other */
+  for (int64_t i = 0; i < n; ++i) { /* few pairs: serial */
     const int32_t p = pair[i].first, q = pair[i].second;
     double        displacement[3];
     if (c->touches[i].n > 0 || !is_fast(c, scene, p, q)) continue;

@@ -4,14 +4,14 @@
 #include "core/math3.h"
 #include <float.h>
 
-/* Collisions closer than this fraction of the longer edge count: well above round-off, far below any penetration. */
+/* Distance of a collision relative to the longer edge: much larger than round-off, much smaller than any penetration. */
 static const double ccd_tolerance = 1e-10;
-/* Closer to an end than this fraction of an edge, the contact of the end point with a triangle is used instead. */
+/* Distance to an end, relative to the edge, below which the contact of the end point with a triangle is used instead. */
 static const double end_tolerance = 1e-6;
-/* Sine: edges closer to parallel lie along each other; then contacts of their ends with adjacent triangles are used. */
+/* Sine of the angle below which edges are parallel; then contacts of their ends with adjacent triangles are used. */
 static const double parallel_tolerance = 1e-3;
-/* Sine of the angle by which a triangle must fall next to an edge that is not flat. Penetrations missed because of it are
- * shallower than 1/4000 of an edge. */
+/* Sine of the angle by which an adjacent triangle must descend from an edge that is not flat. Contacts that this limit excludes have a
+ * penetration of less than 1/4000 of an edge. */
 static const double flat_tolerance = 1e-3;
 
 void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, edge_star *out)
@@ -27,7 +27,7 @@ void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, ed
   }
 }
 
-/* How far the triangles at an edge rise along n at most and at least [sine]; false: n points into a closed surface. */
+/* Largest and smallest sine of the angles by which the triangles at an edge rise along n; false: n points into a closed surface. */
 static bool rise_of(const edge_star *star, const double x[12], const double n[3], double *most, double *least)
 {
   double e[3], out[3] = {0.0, 0.0, 0.0};
@@ -56,8 +56,8 @@ bool edge_star_is_outermost(const edge_star *star, const double x[12], const dou
   return rise_of(star, x, n, &most, &least);
 }
 
-/* Edges a and b, x [8][3] the nodes of both stars, n from b to a: is b outermost along n and a along -n? False if both lie
- * within flat faces: points and other edges detect these contacts. */
+/* Whether edge b is outermost along n and edge a along -n; x [8][3]: nodes of both stars, n from b to a. False if both edges lie in flat
+ * faces, where contacts of points and of other edges suffice. */
 static bool are_outermost(const edge_star star[2], const double x[24], const double n[3])
 {
   const double down[3] = {-n[0], -n[1], -n[2]};
@@ -76,7 +76,7 @@ static double volume(const double *p, const double *q, const double *r, const do
   return v3_dot(n, e3);
 }
 
-/* Does the edge p pass through a triangle at edge q, both with the nodes of their stars? */
+/* Whether edge p intersects a triangle adjacent to edge q; p, q [4][3]: nodes of their stars. */
 static bool pierces(const double *p, const edge_star *star, const double *q)
 {
   for (int k = 2; k < 4; ++k) {
@@ -99,7 +99,7 @@ bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *
   const double aw = v3_dot(d_a, w), bw = v3_dot(d_b, w);
   const double s = (bb * aw - ab * bw) / (length * length), t = (ab * aw - aa * bw) / (length * length);
   if (!(fmin(s, 1.0 - s) > end_tolerance && fmin(t, 1.0 - t) > end_tolerance)) return false;
-  const double height = v3_dot(w, n) / length; /* of b above a along n */
+  const double height = v3_dot(w, n) / length; /* of b relative to a along n */
   *side               = height > 0.0 ? 1 : -1;
   *depth              = fabs(height);
   at[0]               = s;

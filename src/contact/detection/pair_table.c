@@ -23,7 +23,7 @@ int pair_key_compare(const pair_key *a, const pair_key *b)
   return (a->point > b->point) - (a->point < b->point);
 }
 
-/* splitmix64's finisher: every input bit reaches every output bit. */
+/* Final mixing function of splitmix64: every input bit affects every output bit. */
 static uint64_t mix(uint64_t x)
 {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -92,7 +92,7 @@ int64_t pair_table_find(const pair_table *t, pair_key key)
   }
 }
 
-/* The hash from the rows. *twice: a row whose key came before, or -1. */
+/* Build the hash table from the rows. *twice: a row with the key of an earlier row, or -1. */
 static PetscErrorCode rebuild(pair_table *t, int64_t *twice)
 {
   PetscFunctionBeginUser;
@@ -173,7 +173,7 @@ static PetscErrorCode pair_table_resize(void *context, int64_t n_rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file is not trusted: a wrong number here would be an index out of bounds in the next step. */
+/* Validate restored data: in a damaged file, a wrong number would be an index out of bounds in the next step. */
 static PetscErrorCode pair_table_restored(void *context)
 {
   pair_table *t = context;

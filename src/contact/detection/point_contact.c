@@ -7,14 +7,14 @@
 
 /* ---- trajectory of a point against a level set: conservative advancement along x0 + s d, 0 <= s <= 1 ---- */
 
-/* Advance by at least this many tolerances, so that a trajectory along the surface ends. */
+/* Smallest advance in multiples of the tolerance, so that the iteration ends for trajectories along the surface. */
 enum { STRIDE = 4 };
 /* Tolerance of the distance, as a fraction of the length of the trajectory. The remaining gap follows from value and normal. */
 static const double near_enough = 1e-3;
 /* Cosine between two normals above which both belong to the same side of the solid. */
 static const double same_side = 0.9;
 
-/* Clip the trajectory to the bounding box of the solid: level set values outside it are no bounds of the distance. */
+/* Clip the trajectory to the bounding box of the solid, because level set values outside it are not lower bounds of the distance. */
 static bool clip(const level_set *s, const double x0[3], const double d[3], double *first, double *last)
 {
   double min[3], max[3];
@@ -29,7 +29,7 @@ static bool clip(const level_set *s, const double x0[3], const double d[3], doub
   return *first <= *last;
 }
 
-/* Does the plane across `held` at the distance phi from x0 hold it where it is? */
+/* Whether a contact with the plane of normal `held` at distance phi from x0 already prevents the entry at `place`. */
 static bool is_held(const double x0[3], double phi, const double *held, const double place[3], const double normal[3], double slack)
 {
   double d[3];
@@ -123,7 +123,7 @@ static PetscErrorCode point_contact_reserve(point_contact *p, int n_sources, int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Farthest from the origin of a frame; 0 where there is no end, which turns slowly or is a plane. */
+/* Largest distance of the solid from the origin of its frame; 0 for unbounded solids, which rotate slowly or are planes. */
 static double extent(const level_set *phi)
 {
   double min[3], max[3], sum = 0.0;
@@ -205,8 +205,8 @@ static void point_contact_describe(const contact_scene *s, const contact_candida
   v3_copy(out->b.x, c->x);
 }
 
-/* False where the level set has no gradient: the point is equally far from several places of its surface. g: the gradient in the
- * frame of the object. */
+/* Contact of a candidate. False if the gradient of the level set vanishes because several surface points are equally close. g: the
+ * gradient in the frame of the object. */
 static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source, const contact_object *object,
                       double g[3], contact_spot *out)
 {
@@ -223,7 +223,7 @@ static bool make_spot(const contact_scene *s, const contact_candidate *c, const 
   return true;
 }
 
-/* Contact on the point's trajectory, which ends at the plane of `near`, if it is within the margin. */
+/* Contact on the trajectory of the point. The trajectory ends at the plane of the contact `near`, if that is within the margin. */
 static bool make_swept(const point_contact *p, const contact_scene *s, const contact_candidate *c, const contact_source *source,
                        const contact_object *object, const contact_spot *near, const double g[3], contact_spot *out)
 {

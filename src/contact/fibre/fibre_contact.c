@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At most so many contacts of two segments i < j. */
+/* Maximum number of contacts of two segments i < j. */
 enum { FIBRE_SPOTS = 6 };
 
 /* ---- contacts of two segments ---- */
 
-enum { ENDS_OF_A = 1, ENDS_OF_B = 4, INSIDE = 16, SWEPT = 32 }; /* ends: << 1 the second */
-static const double sweep_tolerance = 1e-6;                     /* of the separation */
+enum { ENDS_OF_A = 1, ENDS_OF_B = 4, INSIDE = 16, SWEPT = 32 }; /* second end: bit << 1 */
+static const double sweep_tolerance = 1e-6;                     /* relative to the separation */
 
 typedef struct {
   int32_t         i, j;
-  double          a[6], b[6], radii, reach, flat, nearest_contact; /* the last: [m], INFINITY if the nearest is the inside of a bend */
+  double          a[6], b[6], radii, reach, flat, nearest_contact; /* nearest_contact [m]: INFINITY if the closest points are in one bend */
   segment_nearest nearest, rim[4];                                 /* rim: a's ends on b, b's ends on a */
 } near_segments;
 
@@ -30,7 +30,7 @@ static bool is_inside_of_bend(const fibre_contact *c, int32_t i, double s, int32
   return fibre_arc_between(c, i, s, j, t) < M_PI * larger_radius(c, i, j);
 }
 
-/* False if balls around them are out of reach; then nothing is nearest. */
+/* Set p for segments i, j. False if their bounding spheres are out of reach; p->nearest and p->rim are then undefined. */
 static bool pair_fill(const fibre_contact *c, int32_t i, int32_t j, bool is_wanted_anyhow, near_segments *p)
 {
   double between[3], size = c->arc[i + 1] - c->arc[i] + (c->arc[j + 1] - c->arc[j]);
@@ -47,9 +47,9 @@ static bool pair_fill(const fibre_contact *c, int32_t i, int32_t j, bool is_want
   return true;
 }
 
-/* ---- touching ---- */
+/* ---- contacts within the margin ---- */
 
-/* How near are two segments, if that is a contact; else INFINITY. */
+/* Distance of two segments; INFINITY if they have no contact because they are in one bend. */
 static double distance_between(const fibre_contact *c, int32_t i, int32_t j)
 {
   double          a[6], b[6];
@@ -60,8 +60,8 @@ static double distance_between(const fibre_contact *c, int32_t i, int32_t j)
   return is_inside_of_bend(c, i, near.s, j, near.t) ? INFINITY : near.distance;
 }
 
-/* Is the vertex `end` of segment i, with its nearest point on j, a contact: does each own its feature, and is no adjacent
- * segment much nearer? */
+/* Whether vertex `end` of segment i has a contact with its closest point on segment j: both features belong to these segments, and no
+ * adjacent segment is much nearer. */
 static bool vertex_touches(const fibre_contact *c, const near_segments *p, int32_t i, int end, int32_t j, double t, double distance)
 {
   if ((end == 1 && c->next[i] >= 0) || (t == 1.0 && c->next[j] >= 0)) return false;
@@ -91,7 +91,7 @@ static uint8_t fibre_contact_touching(const fibre_contact *c, const near_segment
 
 /* ---- swept contacts ---- */
 
-/* Largest motion of one against the other. */
+/* Largest relative displacement of two points of the segments. */
 static double relative_motion(const near_segments *p, const double a1[6], const double b1[6])
 {
   double most = 0.0;
@@ -106,7 +106,7 @@ static double relative_motion(const near_segments *p, const double a1[6], const 
   return most;
 }
 
-/* Touching pairs already have a contact. If they move far, they could still pass through each other elsewhere. */
+/* Whether the segments have a swept contact. Pairs within the margin are tested only if they move far: they could collide elsewhere. */
 static bool segments_collide(const fibre_contact *c, const near_segments *p, ccd_hit *hit)
 {
   double x0[12], x1[12];
@@ -133,7 +133,7 @@ static uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)
   return segments_collide(c, &p, &hit) ? flags | SWEPT : flags;
 }
 
-/* The same for swept contacts only. */
+/* SWEPT if the pair has a swept contact, else 0. */
 static uint8_t fibre_pair_swept(const fibre_contact *c, int32_t i, int32_t j)
 {
   near_segments p;
@@ -160,7 +160,7 @@ static void any_normal(const near_segments *p, double n[3])
   v3_scale(n, 1.0 / v3_norm(n), n);
 }
 
-/* normal: NULL: along the vector between them, or a common perpendicular if that is zero. */
+/* Set a spot. normal NULL: the direction between the two points, or a common perpendicular if they coincide. */
 static void spot_fill(const near_segments *p, double s, double t, const double normal[3], fibre_spot *out)
 {
   double between[3];
@@ -187,7 +187,7 @@ static void name(const fibre_contact *c, fibre_spot *out)
     out->feature[k] = out->at[k] == 0.0 ? FIBRE_FIRST : out->at[k] == 1.0 ? FIBRE_LAST : FIBRE_INSIDE;
   }
   if (out->segment[0] < out->segment[1]) return;
-  const fibre_spot old = *out; /* over the end of a closed strand */
+  const fibre_spot old = *out; /* position beyond the end of a closed strand */
   for (int k = 0; k < 2; ++k) {
     out->segment[k] = old.segment[1 - k], out->feature[k] = old.feature[1 - k], out->at[k] = old.at[1 - k];
     v3_copy(out->axis[k], old.axis[1 - k]);
@@ -239,7 +239,7 @@ static int by_distance(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b) { return fibre_spot_compare(a, b); }
 
-/* Is one that stays within `near` of item k, in a row sorted by arc[0]? */
+/* Whether a remaining item is within `near` of item k; the items are sorted by arc[0]. */
 static bool has_neighbour(const fibre_item *item, const uint8_t *stays, int64_t n, int64_t k, double near)
 {
   for (int step = -1; step <= 1; step += 2)
@@ -248,7 +248,7 @@ static bool has_neighbour(const fibre_item *item, const uint8_t *stays, int64_t 
   return false;
 }
 
-/* Items of two strands, sorted by place; order: room for n. Nearest first, each stays unless one that does is near. */
+/* Thin the contacts item [n] of two strands, sorted by place: in order of gap, an item remains unless a remaining item is near. */
 static void thin_group(const fibre_contact *c, int64_t n, const fibre_item *item, fibre_item *order, uint8_t *stays)
 {
   for (int64_t k = 0; k < n; ++k) {
@@ -310,7 +310,7 @@ static PetscErrorCode fibre_contact_thin(fibre_contact *c)
 
 /* ---- matching with contacts of earlier steps ---- */
 
-/* First of the spots [n] whose segments are not below a, b. */
+/* Index of the first of the spots [n] whose segments are not smaller than (a, b). */
 static int64_t lower_bound(int64_t n, const fibre_spot *spot, int32_t a, int32_t b)
 {
   int64_t lo = 0, hi = n;
@@ -323,14 +323,14 @@ static int64_t lower_bound(int64_t n, const fibre_spot *spot, int32_t a, int32_t
   return lo;
 }
 
-/* Along strand k, wherever that begins. */
+/* Arc length between two spots along strand k; for a closed strand the shorter one. */
 static double arc_distance(const fibre_contact *c, const fibre_spot *p, const fibre_spot *q, int k)
 {
   return fibre_arc_between(c, p->segment[k], p->at[k], q->segment[k], q->at[k]);
 }
 
-/* The nearest of `last` on the same or neighbouring segments that is not taken (NULL: none is), no farther along either strand than
- * the longer segment of the spot; -1. wants_side: with a normal to the same side. */
+/* Index of the nearest spot of `last` on the same or neighbouring segments that is not in `taken` (NULL: none taken), at most the longer
+ * segment of the spot away along either strand; -1: none. wants_side: the normals must be on the same side. */
 static int64_t nearest_of(const fibre_contact *c, int64_t n_last, const fibre_spot *last, const uint8_t *taken, const fibre_spot *p,
                           bool wants_side)
 {
@@ -552,7 +552,7 @@ int fibre_spot_compare(const fibre_spot *a, const fibre_spot *b)
   return (int)a->is_swept - (int)b->is_swept;
 }
 
-/* Write the spots of all pairs, in their order; a chunk of pairs knows where its own begin. */
+/* Write the spots of all pairs in the order of pairs; start[] contains the index of the first spot of each chunk of pairs. */
 static PetscErrorCode fibre_contact_collect(fibre_contact *c, int64_t n, const broad_phase_pair *pair)
 {
   const uint8_t *const flags    = c->flags;

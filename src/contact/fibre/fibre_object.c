@@ -5,16 +5,16 @@
 #include "core/memory.h"
 
 enum { CHUNK = 64, SERIAL_LIMIT = 256, BISECTIONS = 40, ADVANCES = 200 };
-/* Distance from a minimum, in radii of distance growth, within which a border is searched. */
+/* Increase of the distance from a minimum, in radii, up to which a border is searched. */
 static const double border_rise = 0.5;
 /* Smallest distance between contacts of one strand, in radii. */
 static const double spacing = 0.5;
-/* Factor of each advancement step, because interpolated distances may be slightly too large. */
+/* Factor applied to each step of conservative advancement, because interpolated distances may be slightly too large. */
 static const double caution = 0.9;
-/* Distance, in radii, that counts as touching. */
+/* Distance, in radii, below which conservative advancement ends with a contact. */
 static const double near_enough = 1e-3;
 
-/* A segment as seen from the level set. */
+/* A segment in the frame of the level set. */
 typedef struct {
   const level_set *phi;
   double           x[6], length, radius, reach;
@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
   int    n;
   double at[2 * FIBRE_OBJECT_INSIDE]; /* ascending */
-  bool   has_vertex[2];               /* is the first, the second vertex nearest, or nearly, as far as this segment is concerned? */
+  bool   has_vertex[2];               /* whether the first and the second vertex are minima, or within FIBRE_FLAT, on this segment */
 } minima;
 
 typedef struct {
@@ -67,7 +67,7 @@ static void transform_segment(const search *q, int32_t i, const double *x, const
 
 /* ---- minima along a segment ---- */
 
-/* Where the distance is least between lo and hi, falling at first and rising in the end. */
+/* Position of the minimum of the distance between lo and hi, where it first decreases and then increases. */
 static double bottom(const view *v, double lo, double hi)
 {
   for (int k = 0; k < BISECTIONS && hi - lo > 0.5 * SEGMENT_SNAP; ++k) {
@@ -80,10 +80,10 @@ static double bottom(const view *v, double lo, double hi)
   return 0.5 * (lo + hi);
 }
 
-/* Half a radius, as a part of the segment. */
+/* Half a radius, as a fraction of the segment. */
 static double fine_step(const view *v) { return 0.5 * v->radius / fmax(v->length, v->radius); }
 
-/* The place between a and b that is farthest below the chord: the bend of a curve that is bent to one side. */
+/* Position between a and b at which the distance curve is farthest below its chord: the kink of a curve with curvature of one sign. */
 static double bend_between(const view *v, double a, double b)
 {
   const double ga = fibre_object_along(v, a, NULL), slope = (fibre_object_along(v, b, NULL) - ga) / (b - a), golden = 0.6180339887498949;
@@ -96,8 +96,8 @@ static double bend_between(const view *v, double a, double b)
   return 0.5 * (lo + hi);
 }
 
-/* End of the nearly level stretch from the minimum at s in direction h: an end of the segment, 0 or 1; the border of the object
- * below, where the distance begins to grow steeply; or s itself. */
+/* End of the range of nearly constant distance from the minimum at s in direction h: an end of the segment (0 or 1); the border of the
+ * object, where the distance begins to grow steeply; or s. */
 static double level_end(const view *v, double s, double h)
 {
   const double flat = fibre_object_along(v, s, NULL) + FIBRE_FLAT * v->radius,
@@ -119,7 +119,7 @@ static void fibre_object_add(minima *m, double s)
   if (s > SEGMENT_SNAP && s < 1.0 - SEGMENT_SNAP && m->n < 2 * FIBRE_OBJECT_INSIDE) m->at[m->n++] = s;
 }
 
-/* Add a minimum at s. s = 0 or 1: a vertex as far as this segment determines it. On a level stretch both of its ends are added. */
+/* Add a minimum at s; s = 0 or 1: a vertex. If the distance is nearly constant around s, both ends of this range are added instead. */
 static void add_minimum(const view *v, double s, minima *m)
 {
   const double h = fine_step(v), lo = s > 0.0 ? level_end(v, s, -h) : 0.0, hi = s < 1.0 ? level_end(v, s, h) : 1.0;
@@ -131,13 +131,13 @@ static void add_minimum(const view *v, double s, minima *m)
   if (hi != s) fibre_object_add(m, hi);
 }
 
-/* Find all minima below the reach. Sampling steps are fine near the surface and as long as the distance far from it. */
+/* Find all minima below the reach. The sampling step is small near the surface and equal to the distance far from it. */
 static void find_minima(const view *v, minima *m)
 {
   const double h = fine_step(v), none = v->reach, unit = fmax(v->length, v->radius);
   double       before = 0.0, s = 0.0, value = fibre_object_along(v, 0.0, NULL), last = INFINITY;
   *m = (minima){0};
-  while (s <= 1.0) { /* least of three at s, which may be an end */
+  while (s <= 1.0) { /* the value at s is the smallest of three; s may be an end */
     const double next  = fmin(s + fmax(h, caution * (value - none) / unit), 1.0),
                  ahead = s < 1.0 ? fibre_object_along(v, next, NULL) : INFINITY;
     if (value < last && value <= ahead && value < none + h * v->length) {
@@ -149,9 +149,9 @@ static void find_minima(const view *v, minima *m)
   }
 }
 
-/* ---- touching ---- */
+/* ---- contacts within the margin ---- */
 
-/* False if no point of the segment is below its reach + `more`, by the box of the level set and by its value at the middle. */
+/* False if the bounding box of the level set, or its value at the midpoint, proves that no point of the segment is within reach + `more`. */
 static bool is_near(const search *q, const view *v, double more)
 {
   double       mid[3];
@@ -164,7 +164,7 @@ static bool is_near(const search *q, const view *v, double more)
   return caution * level_set_value(q->phi, mid) <= size;
 }
 
-/* Is vertex `end` of segment i, if it exists, a minimum as far as this segment determines it? */
+/* Whether vertex `end` of segment i is a minimum on this segment; true if i is -1. */
 static bool has_vertex(const search *q, int32_t i, int end)
 {
   view   v;
@@ -175,7 +175,7 @@ static bool has_vertex(const search *q, int32_t i, int end)
   return m.has_vertex[end];
 }
 
-/* Bits: 0 the first vertex, 1 the last, 2 + k minimum k inside. */
+/* Flags of the contacts of segment i: bit 0 first vertex, bit 1 last vertex, bit 2 + k minimum k inside. */
 static uint32_t fibre_object_touching(const search *q, int32_t i, const minima *m)
 {
   uint32_t flags = 0;
@@ -204,7 +204,7 @@ static double fibre_object_bound(const view *v, double distance, double *at)
   return low;
 }
 
-/* Lower bound of the fraction of the step before the segment is within `distance`; 1 or more: never. *at: place on the segment. */
+/* Lower bound of the fraction of the step at which the segment comes within `distance`; >= 1: never. *at: position on the segment. */
 static double fibre_object_advance(const view *v0, const view *v1, double motion, double distance, double *at)
 {
   view   v = *v0;
@@ -221,7 +221,7 @@ static double fibre_object_advance(const view *v0, const view *v1, double motion
   return t;
 }
 
-/* Is segment i, out of reach now, about to touch? */
+/* Whether segment i, out of reach at the start, comes into contact during the step. */
 static bool first_approach(const search *q, int32_t i, const view *v0, double *t, double *at)
 {
   view   v1;
@@ -310,11 +310,11 @@ void fibre_object_spots_clear(fibre_object_spots *s)
   *s = (fibre_object_spots){0};
 }
 
-/* Of spots too close to each other along a strand, keep only the one nearest to the surface; they are ordered along it. */
+/* Of spots too close to each other along a strand, keep only the one nearest to the surface. The spots are sorted along the strand. */
 static void thin(const fibre_contact *c, const double *x, fibre_object_spots *s)
 {
   int64_t m    = 0;
-  double  last = 0.0, arc = 0.0; /* of spot m - 1, of where segment i begins */
+  double  last = 0.0, arc = 0.0; /* arc length of spot m - 1; of the start of segment i */
   int32_t i = 0;
   for (int64_t k = 0; k < s->n; ++k) {
     const fibre_object_spot p = s->spot[k];
@@ -363,7 +363,7 @@ static bool find_ends(const search *q, int32_t i, view *v, minima *m)
   return m->n > 0;
 }
 
-/* First touch of a point that moves from `from` to `to` in the frame of the level set, by sphere tracing. */
+/* First contact of a point that moves from `from` to `to` in the frame of the level set, by sphere tracing. */
 static bool first_touch(const level_set *phi, const double from[3], const double to[3], double radius, double y[3])
 {
   double d[3], t = 0.0;

@@ -8,10 +8,10 @@
 #include "core/memory.h"
 
 struct fibre_points {
-  box_tree          tree; /* over segments, with their motion */
+  box_tree          tree; /* boxes of the segments, extended by their motion */
   double           *box[6];
   int64_t           n_segments, cluster_capacity, spot_capacity;
-  int64_t          *start; /* [n_clusters + 1] of their spots */
+  int64_t          *start; /* [n_clusters + 1] first spot of each cluster */
   fibre_point_spot *spot;
 };
 
@@ -24,7 +24,7 @@ typedef struct {
   const body          *b;
   int32_t              i_body;
   const double        *v;                          /* velocities of the body of the points at the start of the step, or NULL */
-  double               margin, point_displacement; /* way: largest displacement of a point */
+  double               margin, point_displacement; /* point_displacement: largest displacement of a point */
 } points_run;
 
 PetscErrorCode fibre_points_create(fibre_points **out)
@@ -47,7 +47,7 @@ void fibre_points_destroy(fibre_points **out)
 
 /* ---- one point and one segment --------------------------------------------------------------------------------------- */
 
-/* From the axis at its parameter `at` to the point, and how far. */
+/* Vector from the axis at position `at` to the point; returns its length. */
 static double arm_of(const double segment[6], double at, const double x[3], double axis[3], double arm[3])
 {
   for (int k = 0; k < 3; ++k) axis[k] = (1.0 - at) * segment[k] + at * segment[3 + k];
@@ -55,7 +55,7 @@ static double arm_of(const double segment[6], double at, const double x[3], doub
   return v3_norm(arm);
 }
 
-/* A vertex belongs to the segment that begins there, or ends its strand; and is nearest only if it is so on both its segments. */
+/* Whether the closest point belongs to segment i. A vertex belongs to the segment that begins there; it must be closest on both segments. */
 static bool is_own(const points_run *r, const double *nodes, int32_t i, double at, const double x[3])
 {
   double before[6];
@@ -87,9 +87,9 @@ static void point_end(const points_run *r, int64_t i, const double x0[3], double
   } else contact_scene_point_end(r->s, r->i_body, i, x0, r->v, NULL, x1);
 }
 
-/* First moment at which point and segment are as near as `radii`, by conservative advancement: time steps are the excess distance
- * over the largest approach speed. A thousandth of the radii counts as contact. Grazing pairs that reach the limit of steps count,
- * too: a contact plane that is never crossed has no effect. */
+/* First time at which the distance of point and segment is `radii`, by conservative advancement: each time step is the excess distance
+ * divided by the largest approach speed. The iteration ends at an excess of a thousandth of the radii. Grazing pairs that reach the limit
+ * of steps have a contact as well; a contact whose plane is not crossed has no effect. */
 static bool fibre_points_sweep(const points_run *r, int32_t i, const double start[6], const double x0[3], const double x1[3], double radii,
                                fibre_point_spot *out)
 {
@@ -108,7 +108,7 @@ static bool fibre_points_sweep(const points_run *r, int32_t i, const double star
     for (int k = 0; k < 3; ++k) x[k] = x0[k] + t * (x1[k] - x0[k]);
     const double at = segment_nearest_to(now, x), distance = arm_of(now, at, x, axis, arm);
     if (distance - radii <= near || step == MOST) {
-      if (!(distance > 0.0) || !(at < 1.0 || r->c->next[i] < 0)) return false; /* the next segment has that vertex */
+      if (!(distance > 0.0) || !(at < 1.0 || r->c->next[i] < 0)) return false; /* the vertex belongs to the next segment */
       out->at       = at;
       out->is_swept = true;
       v3_scale(out->normal, 1.0 / distance, arm);
@@ -152,7 +152,7 @@ static bool find_spot(const points_run *r, int32_t i, int64_t point, const doubl
 
 /* ---- a cluster of points --------------------------------------------------------------------------------------------- */
 
-/* Those of one cluster; out NULL: they are counted. */
+/* Contacts of the points of one cluster; out NULL: only their number is returned. */
 static int64_t find_in_cluster(const fibre_points *p, const points_run *r, int64_t cluster, fibre_point_spot *out)
 {
   double   center[3], radius, min[3], max[3];
@@ -183,7 +183,7 @@ static int64_t find_in_cluster(const fibre_points *p, const points_run *r, int64
   return n;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------------- */
+/* ---- all clusters ----------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode fit_tree(fibre_points *p, const points_run *r)
 {

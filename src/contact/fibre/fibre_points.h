@@ -1,12 +1,12 @@
-/* Contacts between fibres and points that fill space (material points).
+/* Contacts between fibres and material points.
  *
- * A point represents a ball of radius body_ops.point_radius. Otherwise fibres thinner than the point spacing would pass between the
- * points; also, material ends half a spacing beyond its outermost points. A contact is the nearest place of a strand, inside a
- * segment or at a vertex, below the sum of the radii plus a margin; in a bend there may be one on either side of a vertex. A point
- * exactly on the axis has no direction and no contact.
+ * A point represents a ball of radius body_ops.point_radius. Without this radius, fibres thinner than the point spacing would pass between
+ * the points; also, the material extends half a spacing beyond its outermost points. A contact is at the point of a strand closest to the
+ * material point, inside a segment or at a vertex, if the distance is below the sum of the radii plus a margin. In a bend there may be a
+ * contact on either side of a vertex. A point exactly on the axis has no contact, because its normal is undefined.
  *
- * Points and segments that collide on straight trajectories during the step are found as well, by conservative advancement. Their
- * normal is that of the moment of collision, and the gap is measured along it, as in fibre_contact.h. Caller: fibre_scene.h. */
+ * Points and segments that collide on straight trajectories during the step have swept contacts, computed by conservative advancement.
+ * Their normal is that at the time of collision; the gap is measured along it, as in fibre_contact.h. Caller: fibre_scene.h. */
 #ifndef SS_CONTACT_FIBRE_FIBRE_POINTS_H
 #define SS_CONTACT_FIBRE_FIBRE_POINTS_H
 #include "contact/detection/contact_set.h"
@@ -14,22 +14,22 @@
 
 typedef struct {
   int32_t segment;
-  bool    is_swept;  /* not within reach yet; collides during the step */
-  int64_t point, id; /* index in its body, identity */
-  double  at;        /* along the segment, in [0, 1); 1 where its strand ends */
-  double  x[3];      /* the point [m] */
-  double  axis[3];   /* the place on the axis [m] */
+  bool    is_swept;  /* true: beyond the margin at the start of the step, collides during the step */
+  int64_t point, id; /* index of the point in its body in this step, and its persistent identity */
+  double  at;        /* position along the segment, in [0, 1); 1 at the end of the strand */
+  double  x[3];      /* position of the point [m] */
+  double  axis[3];   /* closest point of the axis [m] */
   double  normal[3]; /* unit, from the fibre to the point */
-  double  radius;    /* of the point's ball [m] */
+  double  radius;    /* radius of the ball [m] */
   double  gap;       /* normal . (x - axis) - radii [m] */
 } fibre_point_spot;
 
-typedef struct fibre_points fibre_points; /* work space, kept between steps */
+typedef struct fibre_points fibre_points; /* work space, reused in every step */
 PetscErrorCode              fibre_points_create(fibre_points **out);
 void                        fibre_points_destroy(fibre_points **p);
-/* Contacts of the points of a body with the segments of c whose bodies are set in `touches` [n_bodies of the set]. Nodes move
- * from x0 to x1 [n_nodes][3], finite; points move by their current velocity, or by s->v. p owns *out until the next call. The
- * order is arbitrary but the same on any number of threads. */
+/* Contacts of the points of a body with the segments of c whose body is set in touches [n_bodies]: *out [*n], owned by p until the next
+ * call. Nodes move from x0 to x1 [n_nodes][3], finite; points move with their current velocity or, if set, with s->v. The result is not
+ * sorted, but does not depend on the number of threads. */
 PetscErrorCode fibre_points_run(fibre_points *p, const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
                                 const contact_scene *s, int32_t body_of_points, double margin, int64_t *n, const fibre_point_spot **out);
 #endif

@@ -14,13 +14,13 @@
 /* Fibre contacts of the last accepted step. They identify persistent contacts, and the side of fibres that have passed through
  * each other. Stored in checkpoints. */
 
-/* Zero-initialised except for n_segments. spot has the content of the other arrays: these are fields, one array per quantity. */
+/* Zero-initialised except for n_segments. The arrays after `spot` contain the same data, one array per quantity, for the field table. */
 typedef struct {
-  int64_t     n_segments; /* of all fibres */
+  int64_t     n_segments; /* number of segments of all fibres */
   int64_t     n, capacity, spot_capacity;
   fibre_spot *spot;                     /* [n] ascending by segments */
   int32_t    *segment;                  /* [n][2] */
-  uint8_t    *feature;                  /* [n][3] the last: is_swept */
+  uint8_t    *feature;                  /* [n][3] two features, is_swept */
   double     *at, *axis, *normal, *gap; /* [n][2] [n][6] [n][3] [n] */
 } fibre_past;
 
@@ -119,7 +119,7 @@ static PetscErrorCode fibre_scene_restored(void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Group "contact/fibres" of checkpoints; p stays where it is. */
+/* Register the group "contact/fibres" (checkpoint). The address of *p must not change. */
 static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
 {
   field_group *group;
@@ -139,11 +139,11 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
 
 /* ---- contacts of a scene ---- */
 
-#define ENTRY 0.05 /* of the radius: predicted penetration of an object that causes a contact */
+#define ENTRY 0.05 /* smallest predicted penetration of an object that causes a contact, relative to the radius */
 
-#define STRAY 0.02 /* of the radius: change of a predicted position after which its segments are searched again */
+#define STRAY 0.02 /* change of a predicted position, relative to the radius, after which its segments are searched again */
 
-/* The fibres of one body in the arrays of all. */
+/* Range of the fibres of one body in the arrays of all fibres. */
 typedef struct {
   int32_t body;
   int64_t first_node, n_nodes, first_segment, n_segments;
@@ -159,21 +159,21 @@ struct fibre_scene {
   double            *radius;  /* [n_segments] */
   int64_t           *end;     /* [n_segments][2] nodes */
   bool              *is_last; /* [n_segments] last of an open strand: its second node belongs to no other segment */
-  bool              *lands;   /* [n_segments][2] on the object at hand */
+  bool              *lands;   /* [n_segments][2] vertices that land on the current object */
   double             thickest;
   double            *x0, *x1;           /* [n_nodes][3] */
   double            *searched_x1;       /* [n_nodes][3] x1 at the last search of moving segments */
-  bool              *has_moved, *moves; /* [n_nodes] since then; [n_segments] */
+  bool              *has_moved, *moves; /* [n_nodes] x1 has changed since then; [n_segments] a node of the segment has changed */
   fibre_past         past;
   int64_t            n_found;
-  fibre_spot        *found; /* in this step */
+  fibre_spot        *found; /* contacts of the first search of this step */
   int64_t            found_capacity;
-  bool              *touches; /* [n_bodies] the object at hand */
+  bool              *touches; /* [n_bodies] bodies with contact with the current object */
   fibre_object_spots on_object;
-  int                n_looks; /* in this step, after the first */
+  int                n_looks; /* number of searches in this step after the first */
 };
 
-/* ---- making one ------------------------------------------------------------------------------------------------------ */
+/* ---- creation ------------------------------------------------------------------------------------------------------ */
 
 static void segments_of(const body *b, body_segments *out)
 {
@@ -292,7 +292,7 @@ void fibre_scene_destroy(fibre_scene **out)
   memory_free(out);
 }
 
-/* ---- finding --------------------------------------------------------------------------------------------------------- */
+/* ---- search --------------------------------------------------------------------------------------------------------- */
 
 double fibre_scene_thickness(const fibre_scene *f) { return f ? f->thickest : 0.0; }
 
@@ -315,7 +315,7 @@ static void predict_end_positions(fibre_scene *f, const contact_scene *scene)
   }
 }
 
-/* Where nodes are, and where they would be at the end of the step without contact. */
+/* Compute the current positions of nodes and their predicted end positions without contact. */
 static void fibre_scene_gather(fibre_scene *f, const contact_scene *scene)
 {
   for (int p = 0; p < f->n_parts; ++p) {
@@ -323,7 +323,7 @@ static void fibre_scene_gather(fibre_scene *f, const contact_scene *scene)
     const body       *b     = scene->body[part->body];
     body_segments     s     = {0};
     body_nodes        nodes = {0};
-    b->ops->segments(b, &s); /* parts have some, see list_parts */
+    b->ops->segments(b, &s); /* every part has segments, see list_parts */
     if (b->ops->nodes) b->ops->nodes(b, &nodes);
     for (int64_t i = 0; i < part->n_nodes; ++i) {
       double *x0 = f->x0 + 3 * (part->first_node + i), *x1 = f->x1 + 3 * (part->first_node + i);
@@ -352,7 +352,7 @@ static void mark_moves(fibre_scene *f)
   for (int64_t k = 0; k < f->n_segments; ++k) f->moves[k] = f->has_moved[f->end[2 * k]] || f->has_moved[f->end[2 * k + 1]];
 }
 
-/* Segments 28 bits each, features 2, and how it was found. */
+/* Key of a spot: 28 bits for each segment, 2 for each feature, and the kind of search. */
 static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
 {
   const fibre_part *a = &f->part[f->part_of[s->segment[0]]], *b = &f->part[f->part_of[s->segment[1]]];
@@ -440,9 +440,9 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
  * representative. */
 static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
 
-/* A segment that lies flat on a level set, or lands on it along its whole length, first touches at its lowest place. Its other
- * vertices that would penetrate by the end of the step without contact become contacts, too, except those already in
- * f->on_object. is_again: all that penetrate in spite of their contacts. */
+/* Mark vertices for contacts with an object. A segment that lies flat on a level set, or lands on it along its whole length, first has a
+ * contact at its lowest point. Its other vertices that would penetrate by the end of the step without contact are marked as well, except
+ * those in f->on_object. is_again: all vertices that penetrate in spite of their contacts. */
 static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end, bool is_again)
 {
   double min[3], max[3];
@@ -477,7 +477,7 @@ static fibre_object_spot swept_vertex(int64_t k, const double x[3])
   return spot;
 }
 
-/* The contact of a vertex that lands; false where the level set has no direction. */
+/* The contact of a landing vertex; false if the gradient of the level set vanishes. */
 static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k, fibre_object_spot *out)
 {
   double arm[3], x_b[3], g[3];
@@ -523,7 +523,7 @@ static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With every level set that some fibre may touch. */
+/* Find the contacts with every level set that has contact with a fibre. */
 static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set)
 {
   contact_spot *spot;
@@ -532,7 +532,7 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
     const contact_object *object = &objects[j];
     rigid_frame           end;
     bool                  is_any  = false;
-    int32_t               ordinal = 0; /* which of its body's */
+    int32_t               ordinal = 0; /* index of the level set in its body */
     for (int i = 0; i < j; ++i) ordinal += objects[i].body_id == object->body_id;
     for (int i = 0; i < s->n_bodies; ++i) f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
     for (int p = 0; p < f->n_parts; ++p) is_any |= f->touches[f->part[p].body];
@@ -552,8 +552,8 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Place of a contact with a point: halfway between the surfaces and the same for both; for swept contacts each side has its own
- * place. Key: 28 bits for the segment, the rest for the point. */
+/* Contact with a material point. It acts at the point halfway between the surfaces on both bodies; a swept contact acts at a separate
+ * point of each body. Key: 28 bits for the segment, the other bits for the point. */
 static void make_point_spot(const fibre_scene *f, const contact_scene *scene, int32_t whose, const fibre_point_spot *from, contact_spot *to)
 {
   const fibre_part  *part    = &f->part[f->part_of[from->segment]];
@@ -575,7 +575,7 @@ static void make_point_spot(const fibre_scene *f, const contact_scene *scene, in
   to->friction = law->friction, to->restitution = law->restitution;
 }
 
-/* With the points of every body that is filled by such. */
+/* Find the contacts with the points of every body of material points. */
 static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contact_set *set)
 {
   PetscFunctionBeginUser;

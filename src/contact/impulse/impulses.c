@@ -1,5 +1,5 @@
-/* Geometric impulses, see impulses.h: the near pass, the iterated collision pass and rigid zones of one step. Data: a
- *  list of colliding pairs (`meeting`) and a union-find of units that move together (impact zones). Caller: the `hybrid` step. */
+/* Geometric impulses, see impulses.h: near pass, collision pass and zones pass of one step. Data: a list of colliding pairs (`meeting`),
+ * and a union-find structure of the units that move together (impact zones). Caller: the `hybrid` step. */
 #include "contact/impulse/impulses.h"
 #include "geometry/collision/ccd.h"
 #include "core/eigen3.h"
@@ -13,13 +13,13 @@
 
 /* ---- impact zones ---- */
 
-/* Sets of units that move as one, by union and find. */
+/* Sets of units with a common rigid motion, as a union-find structure. */
 
 typedef struct {
   int64_t  n;
-  int32_t *parent; /* [n] union-find; the root is the leader of its set */
-  int32_t *order;  /* [n] units by zone, ascending within */
-  int32_t *start;  /* [n + 1] of the zones with more than one unit, n_zones of them */
+  int32_t *parent; /* [n] parent of each unit; the root of a set is its leader */
+  int32_t *order;  /* [n] units sorted by zone, ascending in each zone */
+  int32_t *start;  /* [n + 1] first entry in `order` of each of the n_zones zones with more than one unit */
   int64_t  n_zones;
 } impact_zones;
 
@@ -37,7 +37,7 @@ static PetscErrorCode impact_zones_create(int64_t n, impact_zones *z)
 
 static void impact_zones_destroy(impact_zones *z) { memory_free(&z->parent), memory_free(&z->order), memory_free(&z->start); }
 
-/* Each unit alone. */
+/* Make each unit a set of its own. */
 static void impact_zones_clear(impact_zones *z)
 {
   for (int64_t i = 0; i < z->n; ++i) z->parent[i] = (int32_t)i;
@@ -61,7 +61,7 @@ static void impact_zones_merge(impact_zones *z, int32_t a, int32_t b)
 /* Fill order, start and n_zones. */
 static void impact_zones_sort(impact_zones *z)
 {
-  int32_t *count = z->start; /* by leader, then start of its zone */
+  int32_t *count = z->start; /* first the size of the set of each leader, then the start of its zone */
   for (int64_t i = 0; i <= z->n; ++i) count[i] = 0;
   for (int64_t i = 0; i < z->n; ++i) ++count[impact_zones_find(z, (int32_t)i)];
   int32_t at = 0;
@@ -83,7 +83,7 @@ static void impact_zones_sort(impact_zones *z)
 
 /* ---- data ---- */
 
-/* A unit moves independently of others: a vertex that no body carries, a rigid body, or a wall. Units are numbered in this
+/* A unit is a vertex of no rigid body, a rigid body, or a wall; it moves independently of other units. Units are numbered in this
  * order. */
 
 typedef enum { MEETING_POINT_TRIANGLE, MEETING_EDGE_EDGE, MEETING_POINT_WALL } meeting_kind;
@@ -91,22 +91,22 @@ typedef enum { MEETING_POINT_TRIANGLE, MEETING_EDGE_EDGE, MEETING_POINT_WALL } m
 /* Two colliding features: gap = normal . (sum of weight x). For a point and a wall, weight[0] is 1 and the other vertices are
  * unused. */
 typedef struct {
-  int32_t      node[4], side[2]; /* side: rigid body that carries the first and the second feature; -1: none; -2: a wall */
-  int32_t      first, second;    /* of the pair: features, or vertex and wall */
+  int32_t      node[4], side[2]; /* side: rigid body of the first and of the second feature; -1: none; -2: a wall */
+  int32_t      first, second;    /* numbers of the two features, or of vertex and wall */
   meeting_kind kind;
   double       weight[4], normal[3], gap;
-  double       arm[2][3];               /* from the center of the carrying body to the place of the feature, at the beginning of the step */
-  double       j, friction[3], work[2]; /* applied so far: normal impulse, friction, and the work of each */
+  double       arm[2][3]; /* from the center of the rigid body to the contact point of the feature, at the start of the step */
+  double       j, friction[3], work[2]; /* sum of the impulses applied so far: normal, friction; work of each */
   bool         is_sliding;
 } meeting;
 
-/* Ascends in the order in which pairs of features are found. */
+/* Sort key of a pair of features; it ascends in the order of the search. */
 static inline uint64_t meeting_key(meeting_kind kind, int32_t first, int32_t second)
 {
   return (uint64_t)kind << 62 | (uint64_t)(uint32_t)first << 31 | (uint64_t)(uint32_t)second;
 }
 
-/* Bits of the constrained velocity components of a vertex that no rigid body carries. */
+/* Bits of the constrained velocity components of a vertex of no rigid body. */
 static inline unsigned held_components(const impulse_scene *c, int64_t i)
 {
   return c->inverse_mass[i] == 0.0 ? 7 : c->held_axes ? c->held_axes[i] : 0;
@@ -124,24 +124,24 @@ struct impulses {
   broad_phase     *broad;
   int64_t          n_units;
   double          *x1;                   /* [n_vertices][3] */
-  double          *x1_before;            /* the same at the previous search */
-  double          *x1_listed;            /* the same at the last broad phase */
+  double          *x1_before;            /* x1 at the previous search */
+  double          *x1_listed;            /* x1 at the last broad phase */
   int32_t         *unit, *leader;        /* [n_vertices] unit of each vertex, and the leader of its zone (the unit itself outside of
                                   * zones) */
   uint8_t         *is_held, *is_changed; /* [n_vertices] the unit is constrained; the end position changed since the previous
                                          * search */
-  double          *turn;                 /* [n_rigid][9] A: velocities over the step are v + A r, r at the beginning */
-  double          *placed;               /* [n_rigid][6] motion v, w from which x1 of the carried vertices was computed */
+  double          *turn;                 /* [n_rigid][9] A: mean velocities in the step are v + A r, r at the start of the step */
+  double          *placed;               /* [n_rigid][6] motion v, w from which x1 of the vertices of the body was computed */
   impact_zones     zones;
   candidate_list   list[3]; /* by meeting_kind; for walls only the flags are used */
-  double           slack;   /* motion for which the lists stay valid; < 0: the lists are empty */
+  double           slack;   /* displacement of vertices up to which the lists are valid [m]; < 0: the lists are empty */
   double           edge;    /* mean length of edges at the beginning of the step */
   int64_t          n_before, before_capacity;
   uint64_t        *before; /* [n_before] colliding pairs of features of the previous search, ascending */
   int64_t          n, capacity;
   meeting         *found;          /* [n] */
   int64_t         *index, n_index; /* scratch of searches */
-  uint64_t        *used;           /* [n_units] colours taken */
+  uint64_t        *used;           /* [n_units] bits of the colours used by pairs of each unit */
   int32_t         *order, *colour; /* [n] permutation and colour of `found` */
   int64_t          n_order, n_colour;
   int64_t          n_given, given_capacity;
@@ -162,7 +162,7 @@ enum { IMPULSE_COLOURS = 64 }; /* the last colour is for pairs that must be proc
 
 #define FLAT 1e-12       /* relative to the largest moment of inertia: a zone does not rotate about an axis below this */
 #define AGREEMENT 1e-9   /* relative speed difference within which constrained members have one rigid motion */
-#define NEW_ROW 1e-10    /* relative mobility below which a constraint row depends on the rows before it */
+#define NEW_ROW 1e-10    /* relative mobility below which a constraint row is linearly dependent on the rows before it */
 #define LARGEST_TURN 3.0 /* rad; at pi the straight trajectories pass through the axis of rotation */
 
 /* A [9] with exp(dt [w]) = 1 + dt A, or cay. */
@@ -281,8 +281,8 @@ static void impulse_motion_ends(impulses *a, double *change, double *listed_chan
 /* ---- zones ---- */
 
 typedef struct {
-  double center[3], V[3], W[3], A[9];      /* velocities over the step are V + A r */
-  double inverse_mass, inverse_inertia[9]; /* of the fitted members */
+  double center[3], V[3], W[3], A[9];      /* mean velocities in the step are V + A r */
+  double inverse_mass, inverse_inertia[9]; /* of the members to which the motion is fitted */
   bool   is_held, is_partly_held, has_rigid, does_turn;
 } zone_motion;
 
@@ -399,7 +399,7 @@ static void project_onto_constraints(const impulses *a, const int32_t *unit, int
       if (!(dot6(c, y) > NEW_ROW * whole)) continue;
       memcpy(row[n_rows], c, sizeof c), memcpy(response[n_rows], y, sizeof y);
       ++n_rows;
-      /* Velocity error of this row, after all rows before it are satisfied. */
+      /* velocity error of this row, with all rows before it satisfied */
       v3_cross(spin, m->W, r);
       const double missing = a->step->v[3 * i + k] - m->V[k] - spin[k];
       v3_axpy(m->V, missing / dot6(c, y), y), v3_axpy(m->W, missing / dot6(c, y), y + 3);
@@ -460,7 +460,7 @@ static void zone_velocity(const zone_motion *m, const double x[3], double v[3])
 
 static double vector_distance(const double *a, const double *b) { return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]); }
 
-/* Do all constrained members move with the zone? Vertices with single constrained components are tested by check_zones. */
+/* Whether all constrained members move with the zone. check_zones tests vertices with single constrained components. */
 static bool constrained_members_agree(const impulses *a, const zone_motion *m, const int32_t *unit, int64_t n)
 {
   double       worst = 0.0, speed = v3_norm(m->V), worst_turn = 0.0, u[3], w[3];
@@ -527,7 +527,7 @@ static void apply_zone_motion(impulses *a, const zone_motion *m, int64_t unit)
   }
 }
 
-/* Give the members of each zone their common rigid motion. */
+/* Set the velocities of the members of each zone to their common rigid motion. */
 static void impulse_motion_of_zones(impulses *a, step_status *status)
 {
   impact_zones_sort(&a->zones);
@@ -551,9 +551,9 @@ static void impulse_motion_of_zones(impulses *a, step_status *status)
 
 /* ---- search for colliding pairs ---- */
 
-/* Finds pairs that collide on their trajectories through the step. Between two searches of one step only few vertices change. Pairs
- * of the broad phase therefore stay valid while vertices move less than a slack, and only pairs with a changed vertex are tested
- * again. The result is the same as without this reuse.
+/* Finds pairs that collide on their trajectories during the step. Between two searches of one step only few vertices change. The pairs of
+ * the broad phase are therefore reused while vertices move less than a slack, and only pairs with a changed vertex are tested again. The
+ * result is the same as without this reuse.
  *
  * Measured with two balls of 101,400 triangles that move into each other by two edges in one step (November 2026): 0.55 million
  * queries in three searches without slack, 82 million with a slack of four times the last change, which is one edge. Hence
@@ -570,8 +570,8 @@ typedef struct {
   const double *x0, *x1;
   ccd_limits    limits;
   meeting_kind  kind;
-  bool          is_first;       /* test all pairs; otherwise pairs without a changed vertex keep their state: */
-  bool          is_listed_anew; /* from a->before, otherwise from their flags */
+  bool          is_first;       /* test all pairs; otherwise the result of the previous search is used for pairs without a changed vertex */
+  bool          is_listed_anew; /* previous results are read from a->before, otherwise from the flags */
 } search;
 
 static void nodes_of(const search *s, int64_t i, int32_t node[4])
@@ -587,7 +587,7 @@ static void nodes_of(const search *s, int64_t i, int32_t node[4])
   }
 }
 
-/* Pairs without free vertices, or that move as one zone. */
+/* Whether a pair has no free vertices, or belongs to one zone. */
 static bool is_idle(const impulses *a, const int32_t node[4])
 {
   bool          is_held = true, is_one = true;
@@ -608,11 +608,11 @@ static bool pair_collides(const search *s, const int32_t node[4], ccd_hit *hit)
       return false;
     if (s->x0 == s->x1 || hit->t > 0.0 || limits.separation == 0.0 || k > 0) return true;
     limits.separation = 0.5 * hit->distance,
-    limits.tolerance  = CERTAINTY * limits.separation; /* already nearer than the separation: require half of the distance */
+    limits.tolerance  = CERTAINTY * limits.separation; /* the initial distance is less than the separation: use half of it */
   }
 }
 
-/* Set arms from the centers of the carrying bodies to the places of the features at the beginning of the step. */
+/* Set the lever arms from the centers of the rigid bodies to the contact points of the features at the start of the step. */
 static void set_arms(const impulses *a, meeting *m, int n_nodes, int n_first, const double *x0)
 {
   for (int side = 0; side < 2; ++side) {
@@ -641,7 +641,7 @@ static void impulses_describe(const search *s, int64_t i, const int32_t node[4],
   set_arms(a, m, 4, n_first, s->x0);
 }
 
-/* Did the pair collide in the previous search? */
+/* Whether the pair collided in the previous search. */
 static bool met_before(const search *s, broad_phase_pair p)
 {
   const uint64_t *key = s->a->before, sought = meeting_key(s->kind, p.first, p.second);
@@ -704,7 +704,7 @@ static PetscErrorCode find_colliding_pairs(search *s)
 
 /* ---- walls ---- */
 
-/* Is the vertex closer to the wall than the separation: at the beginning of the step, or (x1 != x0) at its end? */
+/* Whether the vertex is closer to the wall than the separation, at the start of the step or (x1 != x0) at its end. */
 static bool is_behind(const search *s, const impulse_wall *w, int32_t vertex, double *gap)
 {
   const double *x0 = s->x0 + 3 * (int64_t)vertex, *x1 = s->x1 + 3 * (int64_t)vertex, dt = s->a->step->dt;
@@ -792,7 +792,7 @@ static PetscErrorCode impulse_search_all(impulses *a, const double *x0, const do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for the step from x0 to a->x1, testing only pairs with changed vertices. */
+/* As impulse_search_all for the step from x0 to a->x1; only pairs with changed vertices are tested. */
 static PetscErrorCode impulse_search_again(impulses *a, double separation, int64_t *bad)
 {
   double change, listed_change;
@@ -815,7 +815,7 @@ static PetscErrorCode impulse_search_again(impulses *a, double separation, int64
 /* ---- colouring of pairs ---- */
 
 /* Pairs of one colour share no moving unit, so that threads can process them in parallel. Colours are assigned greedily in the
- * order of the pairs and depend only on the pairs. Pairs that find no free colour get the last one. */
+ * order of the pairs and depend only on the pairs. A pair without a free colour has the last one. */
 
 enum { LAST = IMPULSE_COLOURS - 1 };
 
@@ -930,8 +930,8 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
 /* Sequential impulses (Gauss-Seidel): each pair uses the velocities changed by the pairs before it. */
 
 #define OVERLAP_SPEED 0.1 /* largest fraction of the overlap that the spring corrects in one step [BridsonEtAl2002, sec. 7.1] */
-#define SETTLED 1e-3      /* relative to the first normal velocity: stop when friction on rigid bodies changes it by less */
-enum { SWEEPS = 8, FEW = 256 /* too few pairs for threads */, FEW_OF_A_COLOUR = 64 };
+#define SETTLED 1e-3      /* iteration of friction on rigid bodies: relative change of the normal velocity at which it ends */
+enum { SWEEPS = 8, FEW = 256 /* fewer pairs are processed serially */, FEW_OF_A_COLOUR = 64 };
 
 static int n_first_of(const meeting *m) { return m->kind == MEETING_EDGE_EDGE ? 2 : 1; }
 
@@ -944,8 +944,8 @@ static impulse_law law_of(const impulses *a, const meeting *m)
   return a->scene.law[(int64_t)b->body[m->node[0]] * b->n_bodies + second];
 }
 
-/* Velocity of the first feature relative to the second: `over` the step, and at its beginning (`now`, may be NULL). They differ
- * by rotations. */
+/* Velocity of the first feature relative to the second: mean in the step (`over`), and at the start of the step (`now`, may be NULL). They
+ * differ if a body rotates. */
 static void relative_velocity(const impulses *a, const meeting *m, double over[3], double now[3])
 {
   const int n_first = n_first_of(m);
@@ -975,7 +975,7 @@ static void relative_velocity(const impulses *a, const meeting *m, double over[3
   }
 }
 
-/* The part of |d|^2 in free components. */
+/* Sum of d_k^2 over the free velocity components k of a vertex. */
 static double free_share(const impulses *a, int32_t node, const double d[3])
 {
   if (!a->scene.held_axes) return v3_dot(d, d);
@@ -984,7 +984,7 @@ static double free_share(const impulses *a, int32_t node, const double d[3])
   return sum;
 }
 
-/* Does friction change the normal velocity of the pair? */
+/* Whether friction changes the normal velocity of the pair. */
 static bool is_coupled(const impulses *a, const meeting *m)
 {
   bool is_partly_held = false;
@@ -1051,7 +1051,7 @@ static void apply_normal_impulse(impulses *a, meeting *m, double j, double inver
   apply_impulse(a, m, j, m->normal);
 }
 
-/* Friction up to the cone of the normal impulse applied so far. */
+/* Apply friction, limited by the cone of the normal impulse applied so far. */
 static void apply_friction_impulse(impulses *a, meeting *m, double friction)
 {
   double       over[3], now[3], d[3];
@@ -1071,7 +1071,7 @@ static void apply_friction_impulse(impulses *a, meeting *m, double friction)
   apply_impulse(a, m, -f, d);
 }
 
-/* One pair within the thickness: stop its approach, and correct at most a fraction of the overlap by a spring. */
+/* Near pass, one pair: an impulse that stops the approach, and a spring that corrects at most a fraction of the overlap. */
 static void resolve_near_pair(impulses *a, meeting *m)
 {
   const impulse_options *o                      = a->options;
@@ -1088,7 +1088,7 @@ static void resolve_near_pair(impulses *a, meeting *m)
   apply_friction_impulse(a, m, law_of(a, m).friction);
 }
 
-/* One colliding pair: inelastic impulse with restitution, and friction. */
+/* Collision pass, one pair: normal impulse with restitution, and friction. */
 static void resolve_collision(impulses *a, meeting *m)
 {
   const impulse_law law                    = law_of(a, m);
@@ -1134,11 +1134,11 @@ static PetscErrorCode impulse_apply(impulses *a, bool is_near, int64_t *n_pushed
 
 /* ---- creation and solve ---- */
 
-#define APART 1e-3 /* relative to the thickness: distance that pairs keep */
+#define APART 1e-3 /* minimum distance of pairs, relative to the thickness */
 
 /* ---- creation ---- */
 
-/* Assign each vertex to its own unit, or to the body that carries it. An edge or triangle must belong to one body. */
+/* Assign each vertex to its own unit, or to its rigid body. An edge or triangle must belong to one body. */
 static PetscErrorCode fill_units(impulses *a)
 {
   const impulse_scene        *c = &a->scene;
@@ -1161,14 +1161,14 @@ static PetscErrorCode fill_units(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Features carried by one rigid body cannot collide with each other: exclude them in the broad phase. */
+/* Create the broad phase without pairs of features of the same rigid body, which cannot collide. */
 static PetscErrorCode create_broad_phase(impulses *a)
 {
   const impulse_scene *c = &a->scene;
   broad_phase_surfaces b = c->surfaces;
   const int64_t        n = b.n_bodies;
   bool                *meets;
-  int32_t             *carrier; /* [n] rigid body that carries all vertices of a body; -1: none; -2: no vertex yet */
+  int32_t             *carrier; /* [n] rigid body of all vertices of a body; -1: none; -2: no vertex processed */
   PetscFunctionBegin;
   if (!c->rigid || n == 0) {
     PetscCall(broad_phase_create(&b, &a->broad));
@@ -1308,7 +1308,7 @@ static PetscErrorCode collision_pass(impulses *a, step_status *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Velocities of carried vertices from their end positions. */
+/* Velocities of the vertices of rigid bodies from their end positions. */
 static void carried_velocities(impulses *a)
 {
   const impulse_step *s = a->step;

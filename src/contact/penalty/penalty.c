@@ -11,13 +11,14 @@
 
 /* ---- contact law of a pair ---- */
 
-/* The force of one pair in the frame of the object, where it depends on nothing but the point's position Z there:
+/* The force of one pair in the frame of the object, where it depends only on the position Z of the point:
  *
  *   implicit          f = k (Y - Z)                                   Y = P(X, Z), the relaxed attachment
  *   lagged friction   f = k (W - Z) + k (Y0 - W0)                     W: closest point; Y0, W0: those of the start of the step
  *   lagged contact    f = k (Y0 - Z0)
  *
- * A coefficient of restitution lets the implicit spring follow its rate w = (phi0 - phi)/dt, phi0 at the start of the step: f = gain(w) k (Y - Z). */
+ * With a coefficient of restitution, the implicit spring depends on its rate w = (phi0 - phi)/dt, phi0 at the start of the step:
+ * f = gain(w) k (Y - Z). */
 
 static const relax_cone frictionless = {.mu = 0.0};
 
@@ -29,7 +30,7 @@ static void add_spring(double k, const double *Y, const double *Z, const double 
   for (int j = 0; j < 9; ++j) K[j] += k * (Y_Z[j] - (j % 4 == 0));
 }
 
-/* f *= gain, K with it. */
+/* f *= gain, with the derivative K. */
 static void scale_force_by_rate(const penalty_contact *c, int64_t i, const level_set *phi, const double *Z, double *f, double *K)
 {
   double slope, g[3], outer[9];
@@ -42,8 +43,8 @@ static void scale_force_by_rate(const penalty_contact *c, int64_t i, const level
   v3_scale(f, c->gain[i], f);
 }
 
-/* Force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (may be NULL). Y_b: the relaxed
- * attachment at Z_b, and its state, in every scheme. A lagged force may outlast the contact; f_b is the force that acts. */
+/* Force f_b of pair i on its point at Z_b, in the frame of the object, with its derivative by Z_b [9] (may be NULL). Y_b: the relaxed
+ * attachment at Z_b; returns its state. A lagged force can act although the contact has ended during the step. */
 static relax_state evaluate_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b)
 {
   const level_set  *phi = c->objects[c->candidate[i].i_object].phi;
@@ -77,21 +78,21 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
 
 /* ---- forces, and their tangent in the global vector and matrix ---- */
 
-/* Forces of the pairs, their exact linearisation, and both on the global vector. Blocks of rigid bodies: rigid_sides.h.
+/* Forces of the pairs and their exact linearisation, assembled in the global vector. Blocks of rigid bodies: rigid_sides.h.
  *
  * Energy. With W = f.(motion of the point relative to the object), the energy of springs and bodies changes in a backward Euler step by
  *
  *   E1 - E0 = sum k (Y - Z).(Y - X) - k/2 |change of Y - Z|^2 - m/2 |dv|^2 - dw.I0 dw/2 - sum |dt w|^2 f.a_perp/2 + O(dt^3)
  *
- * for flat surfaces. (Y - Z).(Y - X) <= 0 is friction, and the next three terms are always losses. The last term is due to the arm: a body
- * rotates by a1 - a0 = dt w x (Jl a0), not dt w x a1. It adds energy where f points towards the centre of rotation, as contact forces do.
- * Arms Jl a0 would remove it, but then a rolling ball is braked by f w dt r/2, the energy that its springs lose as points enter and leave
- * contact. With the arm at the end of the step both effects cancel, and the ball continues to roll. Case E12-spin (a spin without friction) shows
- * the remaining gain. */
+ * for flat surfaces. The first term is dissipation by friction, as (Y - Z).(Y - X) <= 0; the next three terms are always losses. The last
+ * term is due to the lever arm: the arm changes by a1 - a0 = dt w x (Jl a0), not dt w x a1. It adds energy if f points towards the centre
+ * of rotation, as contact forces do. Lever arms Jl a0 would remove it, but then the energy that springs lose as points enter and leave
+ * contact, f w dt r/2, brakes a rolling ball. With the arm at the end of the step both effects cancel, and the ball continues to roll. The
+ * validation case E12-spin (rotation without friction) shows the remaining energy gain. */
 
 /* ---- forces ---------------------------------------------------------------------------------------------------------- */
 
-/* Z of a weighted point contains its displacement at the call. */
+/* Evaluate pair i. On entry, Z of a weighted point contains its displacement. */
 static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *frames, bool with_tangent)
 {
   const rigid_frame *o = &frames[c->sides.object[i]];
@@ -142,7 +143,7 @@ static int64_t first_not_finite(const penalty_contact *c)
   for (int64_t i = 0; i < n; ++i)
     if (!is_pair_finite(c, i) && i < first) first = i;
   if (first == n) return -1;
-  /* Pairs are sorted by identity; the report names the smallest index of the same source. */
+  /* Pairs are sorted by identity; the message names the smallest index of the same source. */
   int64_t best = first;
   for (int64_t i = first; i < n && c->candidate[i].i_source == c->candidate[first].i_source; ++i)
     if (c->candidate[i].i_point < c->candidate[best].i_point && !is_pair_finite(c, i)) best = i;
@@ -240,7 +241,7 @@ void penalty_contact_record(const penalty_contact *c, const contact_points **poi
   *points = &c->points, *forces = &c->forces;
 }
 
-/* Angle between a and -b, accurate near zero; 0 where one of them is shorter than it must be to have a direction. */
+/* Angle between a and -b, accurate near zero; 0 if |a| < a_min or |b| is below its limit. */
 static double angle_to_opposite(const double *a, double a_min, const double *b, double b_min)
 {
   double t[3];
@@ -260,14 +261,14 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
   v3_axpy(v, 1.0, frame->v);
 }
 
-/* How far the force of a pair on its point, f_b in the object's axes, is from the law, with the force of the attachment before the step as trial:
+/* Difference of the force f_b of a pair on its point, in the axes of the object, from the contact law with the attachment X at the start:
  *
- *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: onto the disc (ellipse) of radius mu k |phi|, nothing without an X; k: with its gain
+ *   f = -k phi n + P( k (X - W) ),   W = Z - phi n,   P: projection onto the disc (ellipse) of radius mu k |phi|, 0 without X; k: with gain
  *
- * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W), this is the natural map f_t = P(f_t + k slip) of Coulomb's law
- * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
- * and the chord the attachment moves along elsewhere. *is_curved: the surface bends at Z, and
- * bringing Y back to it from the chord adds up to k curvature |X - W|^2 / 8. */
+ * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W) and slip = X - Y, this is the natural map f_t = P(f_t + k slip)
+ * of Coulomb's law with parameter k [AlartCurnier1991]. It is written with W, because X - W is tangential on a plane, and on other
+ * surfaces is the straight line along which the attachment moves. *is_curved: the surface is curved at Z; the projection of Y from this
+ * line to the surface then adds up to k curvature |X - W|^2 / 8. */
 static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], const double f_b[3], bool *is_curved)
 {
   const double k = c->gain[i] * c->k[i];
@@ -287,11 +288,11 @@ static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[
 }
 
 typedef struct {
-  double penetration, f_n, f_t /* in the metric of the cone */, slip_angle, velocity_angle, energy, friction_work, natural_map;
+  double penetration, f_n, f_t /* f_t: in the metric of the cone */, slip_angle, velocity_angle, energy, friction_work, natural_map;
   bool   is_curved;
 } pair_report;
 
-/* c->sides.force: the velocity of a weighted point. Fills point p and returns the numbers of the summary. */
+/* Set contact point p from pair i and return its values for the summary. c->sides.force contains the velocity of weighted points. */
 static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const rigid_frame *frames)
 {
   const contact_candidate *q   = &c->candidate[i];
@@ -393,7 +394,7 @@ static void check_mesh_pair(const mesh_pair_view *q, const double f_t[3], double
   sum->slip_angle_error = fmax(sum->slip_angle_error, angle_to_opposite(f_t, 1e-12 * v3_norm(q->f), slip, 1e-9));
 }
 
-/* Pairs with surfaces of triangles, after the others: points from *p on, groups, and their share of the summary. */
+/* Report the pairs with triangle surfaces after the others: contact points from *p on, force groups, and values of the summary. */
 static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summary *sum, double *max_f_n, double *max_excess)
 {
   PetscFunctionBeginUser;
@@ -417,8 +418,8 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     sum->sliding += q.is_sliding;
     v3_sub(slip, q.Y, q.X);
     if (q.is_sliding)
-      sum->friction_work_done -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement does
-                                                                     * not count */
+      sum->friction_work_done -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement
+                                                                     * does no work */
     sum->contact_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->penetration = fmax(sum->penetration, -out->gap[*p]);
     *max_f_n         = fmax(*max_f_n, f_n);
@@ -441,7 +442,8 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
-    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* may remain from a lagged force */
+    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0)
+      continue; /* an inactive pair can still have a lagged force */
     const pair_report r = report_pair(c, i, p++, frames);
     sum.sliding += c->state[i] == RELAX_SLIDE;
     sum.contact_energy += r.energy;
@@ -591,8 +593,8 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
     v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
     c->bounce[i].speed = pair_table_speed(c->known, q->attachment);
   }
-  /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
-   * from the start, and friction in its first step. */
+  /* A point inside at the start of the step (for example bodies placed in contact by the job) has its attachment from the start, and
+   * therefore friction in its first step. */
   else
     c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL) != RELAX_INACTIVE;
   start_lagged_force(c, i, x_b);
@@ -633,7 +635,7 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inactive pairs are forgotten, X <- Y for the others. */
+/* Store the active pairs with X <- Y; inactive pairs are deleted. */
 static PetscErrorCode remember(penalty_contact *c)
 {
   pair_key *key;

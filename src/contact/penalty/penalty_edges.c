@@ -8,7 +8,7 @@
 
 /* ---- two edges as a point and a surface ---------------------------------------------------------------------------------------- */
 
-/* Bits: a has a node before, behind; b has one before, behind. */
+/* Whether cell (i, j) exists. Bits of `patch`: chain a has a node before, after its edge; chain b has a node before, after its edge. */
 static bool has_cell(int patch, int i, int j)
 {
   return (i != 0 || patch & 1) && (i != 2 || patch & 2) && (j != 0 || patch & 4) && (j != 2 || patch & 8);
@@ -64,11 +64,11 @@ mesh_attachment edge_patch_attachment(const edge_patch *p, const double at[2])
   return (mesh_attachment){2 * p->own + 1, {(s + t) - 1.0, 1.0 - t, 1.0 - s}};
 }
 
-/* Edges that are found crossed may be so much deeper than the longest spring of the two bodies; before the first step, than the
- * shorter. */
+/* Largest penetration depth of new pairs of crossed edges: CROSSED_SPRINGS times the longest spring of the two bodies; before the first
+ * step, CROSSED_AT_START times the shorter edge. */
 static const double CROSSED_SPRINGS = 2.0, CROSSED_AT_START = 0.1;
 
-/* Cosine of the most by which a line of edges may bend from one to the next. */
+/* Cosine of the largest angle between consecutive edges of a chain. */
 static const double GOES_ON = 0.5;
 
 /* ---- creation ---------------------------------------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static void fill_stars(const mesh_contact *c, const edge_name *name, edge_star s
   }
 }
 
-/* Nodes of two stars, [8][3]; zero where a star has none. */
+/* Positions x [8][3] of the nodes of two stars; zero for missing nodes. */
 static void positions(const mesh_contact *c, const edge_name *name, const edge_star star[2], bool at_start, double x[24])
 {
   for (int i = 0; i < 8; ++i) {
@@ -163,7 +163,7 @@ static void positions(const mesh_contact *c, const edge_name *name, const edge_s
   }
 }
 
-/* Continuation of the line of edge k of a pair at its end `end`: the outermost adjacent edge along n with the smallest bend. */
+/* Next edge of chain k of a pair at its end `end`: the adjacent edge that is outermost along n and has the smallest bend. */
 static void find_next(const mesh_contact *c, edge_contact *p, int k, int end, const double n[3])
 {
   const contact_surface   *s    = &c->mesh[p->name.mesh[k]];
@@ -233,7 +233,7 @@ static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- near ones --------------------------------------------------------------------------------------------------------------- */
+/* ---- candidates --------------------------------------------------------------------------------------------------------------- */
 
 static void name_edge(const mesh_contact *c, int64_t edge, int32_t *mesh, int32_t *own)
 {
@@ -269,7 +269,7 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
     at += n_numbers;
   }
   PetscCall(broad_phase_update(e->broad, e->x, e->x, c->margin, &bad));
-  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems report it */
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the bodies report values that are not finite */
   PetscCall(broad_phase_edge_edge(e->broad, &n, &near));
   if (n > e->candidate_capacity) {
     e->candidate_capacity = n + n / 2;
@@ -293,9 +293,9 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- those that have crossed ------------------------------------------------------------------------------------------------- */
+/* ---- crossed edges ------------------------------------------------------------------------------------------------- */
 
-/* The ends of both edges, [4][3]: nearly all candidates need no more. */
+/* Positions of the ends of both edges [4][3]; sufficient to reject nearly all candidates. */
 static void end_positions(const mesh_contact *c, const edge_candidate *q, bool at_start, double x[12])
 {
   for (int i = 0; i < 4; ++i) {
@@ -304,7 +304,7 @@ static void end_positions(const mesh_contact *c, const edge_candidate *q, bool a
   }
 }
 
-/* How long the springs between bodies are as the step begins: [n_bodies][n_bodies], symmetric. */
+/* Largest length of the springs between two bodies at the start of the step [m]: length [n_bodies][n_bodies], symmetric. */
 static void measure_springs(mesh_contact *c, double *length)
 {
   memset(length, 0, (size_t)(c->n_bodies * c->n_bodies) * sizeof *length);
@@ -333,9 +333,9 @@ static void measure_springs(mesh_contact *c, double *length)
   }
 }
 
-/* Edges that points have carried into a surface: where the end of an edge has moved in over one side of a ridge and out over the
- * other, nothing has collided, and the edge lies across. The same holds for the initial state of a job. Only down to the depth
- * of other contacts of the two bodies; otherwise edges that crossed from the far side would be attracted. */
+/* Find edges that have crossed without a collision of the edges: the end of an edge has entered a surface on one side of a ridge, and left
+ * it on the other side. The initial state of a job can contain such edges as well. The depth is limited by that of other contacts of the
+ * two bodies; otherwise edges that crossed from the far side would be attracted. */
 static PetscErrorCode find_crossed(mesh_contact *c)
 {
   mesh_edges *e = c->edges;
@@ -378,7 +378,7 @@ PetscErrorCode mesh_edges_begin_step(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- those that collide ------------------------------------------------------------------------------------------------------ */
+/* ---- colliding edges ------------------------------------------------------------------------------------------------------ */
 
 static void try_candidate(mesh_contact *c, int64_t i)
 {
@@ -418,8 +418,8 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is a node, the end of an edge from `other`, the outermost of its surface along -n, or a corner of the line that contains the
- * edge? */
+/* Whether a node, the end of an edge from `other`, is the outermost of its surface along -n, or the chain of the edge ends or bends at
+ * this node. */
 static bool is_corner(const contact_surface *s, int32_t node, int32_t other, const double n[3])
 {
   const triangle_topology *t            = s->topology;
@@ -455,15 +455,15 @@ bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_m
 
 /* ---- stored between steps ---- */
 
-/* Edges of one surface: the lower one first. Exchanging them turns both the cross product and the direction from b to a. */
+/* Two edges of one surface: put the lower number first. Exchanging them reverses the cross product and the direction from b to a. */
 static void put_in_order(edge_memory *m)
 {
   if (m->name.mesh[0] != m->name.mesh[1] || m->name.edge[0] < m->name.edge[1]) return;
   *m = (edge_memory){{{m->name.mesh[0], m->name.mesh[1]}, {m->name.edge[1], m->name.edge[0]}}, m->side, {m->at[1], m->at[0]}};
 }
 
-/* Does the end of chain 1 - k still press against the outside of edge k, with a normal force larger than friction and that force
- * together? The border of a sheet has no other side to decide this. */
+/* Whether the force of the end of chain 1 - k still acts against the outside of edge k: its tangential part is at most 1 + mu times its normal
+ * part, and edge k is outermost along it. The first condition is needed at the border of an open surface. */
 static bool is_outside_of(const mesh_contact *c, const edge_contact *p, const edge_memory *m, int k)
 {
   edge_star star[2];
@@ -476,7 +476,7 @@ static bool is_outside_of(const mesh_contact *c, const edge_contact *p, const ed
   return length <= hypot(1.0, 1.0 + p->mu) * down && edge_star_is_outermost(&star[k], x + 12 * k, pull);
 }
 
-/* Record of a pair for the next step; false: none. */
+/* Record of a pair for the next step; false: the pair is not stored. */
 static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
 {
   int  cell[2];
@@ -492,7 +492,7 @@ static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
     out->name.edge[k] = p->chain[k][i];
     edge_star_fill(c->mesh[p->name.mesh[k]].topology, false, p->chain[k][i], &star);
     if (star.node[0] != node[i])
-      out->at[k] = 1.0 - out->at[k], out->side = -out->side; /* the edge is stored in the opposite
+      out->at[k] = 1.0 - out->at[k], out->side = -out->side; /* the stored edge has the opposite
                                                                                          * direction */
   }
   for (int k = 0; k < 2; ++k)
@@ -523,7 +523,7 @@ PetscErrorCode mesh_edges_end_step(mesh_contact *c)
   for (int64_t i = 0; i < e->n; ++i) n += keep(c, &e->pair[i], &e->known[n]);
   if (n > 0) qsort(e->known, (size_t)n, sizeof *e->known, compare_memory);
   e->n_known = 0;
-  for (int64_t i = 0; i < n; ++i) { /* two pairs can have moved to the same edges */
+  for (int64_t i = 0; i < n; ++i) { /* two pairs can have slid to the same edges */
     if (e->n_known > 0 && compare_names(&e->known[e->n_known - 1].name, &e->known[i].name) == 0) continue;
     e->known[e->n_known++] = e->known[i];
   }
@@ -548,7 +548,7 @@ static PetscErrorCode penalty_edges_resize(void *context, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Files are not trusted. */
+/* Whether pair i of a checkpoint is valid; checkpoints are untrusted. */
 static bool is_plausible_edge_pair(const mesh_contact *c, int64_t i)
 {
   const edge_memory *k = &c->edges->known[i];
@@ -598,20 +598,20 @@ PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
 
 /* Forces of pairs of edges and their exact linearisation.
  *
- * With weights c_e >= 0 of the nodes e = 0 ... 3 of chain a, and c_e <= 0 of the nodes 4 ... 7 of chain b, which add up to 1 and
- * -1,
+ * With weights c_e >= 0, sum 1, of the nodes e = 0 ... 3 of chain a, and weights c_e <= 0, sum -1, of the nodes 4 ... 7 of chain b,
+ *
  *
  *   Y = -sum_e c_e x_e,   f = k Y,   F_e = c_e f on node e,   dF_e = c_e k dY + f dc_e
  *
- * where dY and dc_e follow from the relaxation on the differences x_4 ... x_7 less x_0 ... x_3. Nodes move by themselves, or
- * with a rigid body: dx = dc + dtheta x arm, the torque arm x F then also turns. */
+ * where dY and dc_e follow from the relaxation with the corners x_4 ... x_7 minus x_0 ... x_3. Nodes are unknowns, or move with
+ * a rigid body: dx = dc + dtheta x arm; the torque arm x F then changes with the rotation as well. */
 
 enum { ENDS = 2 * EDGE_CHAIN };
 
 /* ---- bodies of the nodes ---- */
 
 typedef struct {
-  const rigid_frame *frame[2];     /* of the chains' bodies; NULL: nodes */
+  const rigid_frame *frame[2];     /* frames of the rigid bodies of both chains; NULL: nodes are unknowns */
   double             arm[ENDS][9]; /* [x - c] of rigid ones */
 } edge_bodies;
 
@@ -637,7 +637,7 @@ static bool lever(const edge_bodies *b, int e, int i, double L[9])
   return true;
 }
 
-/* How node e moves with block 4 k + i, but for dt. */
+/* Derivative of the position of node e with respect to block 4 k + i, without the factor dt; false: none. */
 static bool motion(const edge_bodies *b, int e, int i, double S[9])
 {
   const rigid_frame *frame = b->frame[e / EDGE_CHAIN];
@@ -651,8 +651,8 @@ static bool motion(const edge_bodies *b, int e, int i, double S[9])
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------------------- */
 
-/* Weights of the nodes, and their gradients by the nodes [3]; dY by the nodes [9]; which nodes move the pair, and which receive
- * force. */
+/* Weights of the nodes, their gradients with respect to the nodes [3], dY with respect to the nodes [9]; nodes that affect the pair, and
+ * nodes with a force. */
 typedef struct {
   double c[ENDS], dc[ENDS][ENDS][3], dY[ENDS][9];
   bool   is_col[ENDS], is_row[ENDS];
@@ -839,7 +839,7 @@ void mesh_edges_assemble(const mesh_contact *c, const block_rows *H)
   }
 }
 
-/* Only of the edges themselves: preconditioners ignore the edges that they may slide onto. */
+/* Couplings of the two edges of each pair only; preconditioners ignore the other edges of the chains. */
 void mesh_edges_couplings(const mesh_contact *c, int64_t *n, int32_t *row, int32_t *col)
 {
   for (int64_t i = 0; i < c->edges->n; ++i) {

@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fill candidate[] for margins up to c->margin around the start of the step. */
+/* Compute candidate[]: pairs within c->margin of each other at the start of the step. */
 static PetscErrorCode search_candidates(mesh_contact *c);
-/* Pairs for points that are inside closed surfaces already: at the very first step. */
+/* In the first step of a run: create pairs for points that are inside closed surfaces. */
 static PetscErrorCode find_points_inside(mesh_contact *c);
 /* Lagged force of pair i at the positions at the start of the step, with X relaxed there. */
 static void start_lagged_force(mesh_contact *c, int64_t i);
-/* After another search within the step: which candidates are pairs of this step already. */
+/* After a further search in a step: set `pair` of the candidates that are pairs already. */
 static PetscErrorCode relink_candidates(mesh_contact *c);
 
-/* The global block of a node of the surface, and whether a pair acts on nodes. */
+/* Global block of a node of the surface of a pair. */
 static inline int64_t node_block(const mesh_contact *c, const mesh_linear *l, int32_t node)
 {
   return c->mesh[l->mesh].b->first_block + node;
@@ -159,7 +159,7 @@ static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_poin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All pairs are there: their rows and their rigid bodies. */
+/* After all pairs have been added: build their rows and the lists of rigid bodies. */
 static PetscErrorCode list_pairs(mesh_contact *c)
 {
   PetscFunctionBegin;
@@ -307,7 +307,7 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- looking at it ------------------------------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------------------------- */
 
 int64_t mesh_contact_n_pairs(const mesh_contact *c) { return c->n + (c->edges ? c->edges->n : 0); }
 
@@ -360,7 +360,7 @@ static PetscErrorCode penalty_mesh_resize(void *context, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Files are not trusted. */
+/* Whether pair i of a checkpoint is valid; checkpoints are untrusted. */
 static bool is_plausible_pair(const mesh_contact *c, int64_t i)
 {
   const mesh_memory *k    = &c->known[i];
@@ -414,15 +414,15 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
 /* Candidates for new pairs: points near triangles from the broad phase, then continuous collision detection on the motion to a
  * trial state. */
 
-/* Collisions closer than this part of a triangle's longest edge count: well above round-off, far below any penetration. */
+/* Distance of a collision relative to the longest edge of the triangle: much larger than round-off, much smaller than any penetration. */
 #define CCD_TOLERANCE 1e-10
 
-/* A list of near points and triangles for the whole step is used up to this multiple of the number of points and triangles.
- * Beyond it, evaluating the list costs as much as a search at each state. Line searches under stiff contact try states far from
- * the start of the step; with their margin nearly all pairs would be in the list, for each further evaluation of the step. */
+/* Maximum length of the candidate list of a step, relative to the number of points and triangles. For longer lists, each evaluation
+ * searches its own candidates, which takes no longer than testing the list. Line searches with stiff contact evaluate states far from the
+ * start of the step; their margin would add nearly all pairs to the list for all further evaluations of the step. */
 enum { LISTED_PER_PRIMITIVE = 4 };
 
-/* Where point p of the list is at velocities v. */
+/* Position of point p of the list at velocities v. */
 static void point_at(const mesh_contact *c, int64_t p, const double *v, const rigid_frame *frames, double Z[3])
 {
   const contact_source *s  = &c->sources[c->point_source[p]];
@@ -440,7 +440,7 @@ static void point_at(const mesh_contact *c, int64_t p, const double *v, const ri
   for (int64_t k = c->point_row[p]; k < c->point_row[p + 1]; ++k) v3_axpy(Z, c->dt * c->row_weight[k], v + 3 * (int64_t)c->row_block[k]);
 }
 
-/* ---- near ones --------------------------------------------------------------------------------------------------------------- */
+/* ---- candidates --------------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode add_vertex(mesh_contact *c, const double x[3], int32_t body_id)
 {
@@ -456,7 +456,7 @@ static PetscErrorCode add_vertex(mesh_contact *c, const double x[3], int32_t bod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row of the next point. */
+/* Append the row (blocks and weights) of the next point. */
 static PetscErrorCode add_row(mesh_contact *c, int32_t i_source, int64_t i_point)
 {
   const body   *b  = c->sources[i_source].b;
@@ -505,7 +505,7 @@ static void surface_bounds(const contact_surface *s, double min[3], double max[3
     }
 }
 
-/* True if a sphere around the points of a source may touch a surface for which contact is enabled. */
+/* True if the bounding sphere of the points of a source overlaps that of a surface with which contact is enabled. */
 static bool may_meet(const mesh_contact *c, int i_source, const double center[3], double radius, const double (*bounds)[6])
 {
   for (int m = 0; m < c->n_meshes; ++m) {
@@ -527,7 +527,7 @@ static int find_mesh_of(const mesh_contact *c, const body *b)
   return -1;
 }
 
-/* All nodes of the surfaces, then those points of other bodies that are not far from all of them. */
+/* List all nodes of the surfaces, then the points of other bodies that are near a surface. */
 static PetscErrorCode penalty_mesh_gather(mesh_contact *c)
 {
   double(*bounds)[6];
@@ -642,15 +642,15 @@ static PetscErrorCode search_candidates(mesh_contact *c)
   if (c->n_points == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(build_broad_phase(c));
   PetscCall(broad_phase_update(c->broad, c->vertex_x, c->vertex_x, c->margin, &bad));
-  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems report it */
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the bodies report values that are not finite */
   PetscCall(broad_phase_point_triangle(c->broad, &n, &near));
   c->is_swept = n > LISTED_PER_PRIMITIVE * (c->n_points + n_triangles(c));
   if (!c->is_swept) PetscCall(list_candidates(c, n, near));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The candidates of the state that point_end and mesh[].x hold: the same hits as from the list of the margin, to the last bit. Pairs found before that
- * are not among them are not reached. */
+/* Search the candidates of the state in point_end and mesh[].x. The collisions are bit-identical to those of the list with the margin. Earlier
+ * pairs that are no candidates are not reached. */
 static PetscErrorCode penalty_mesh_sweep(mesh_contact *c)
 {
   const broad_phase_pair *near;
@@ -678,7 +678,7 @@ static PetscErrorCode penalty_mesh_sweep(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- those that collide --------------------------------------------------------------------------------------------------------- */
+/* ---- collisions --------------------------------------------------------------------------------------------------------- */
 
 static void candidate_path(const mesh_contact *c, const mesh_candidate *q, double x0[12], double x1[12])
 {
@@ -692,7 +692,7 @@ static void candidate_path(const mesh_contact *c, const mesh_candidate *q, doubl
   }
 }
 
-/* Does the point pass through the triangle, and from which side: the sign of its relative motion along the normal at that time. */
+/* Test whether the point collides with the triangle, and from which side: the sign of the relative motion along the normal at that time. */
 static void try_candidate(mesh_contact *c, int64_t i)
 {
   const mesh_candidate *q = &c->candidate[i];
@@ -720,7 +720,7 @@ static void try_candidate(mesh_contact *c, int64_t i)
     for (int j = 0; j < 3; ++j) motion[k] -= w[j] * (x1[3 + 3 * j + k] - x0[3 + 3 * j + k]);
   }
   const double inward = -v3_dot(motion, n), way = v3_norm(motion);
-  if (inward == 0.0 || (inward < 0.0 && c->mesh[q->i_mesh].is_closed)) return; /* it leaves the solid: no contact */
+  if (inward == 0.0 || (inward < 0.0 && c->mesh[q->i_mesh].is_closed)) return; /* the point moves out of the solid: no contact */
   const double head_on = fabs(inward) / (v3_norm(n) * way);
   v3_scale(n, (inward > 0.0 ? 1.0 : -1.0) / v3_norm(n), n);
   if (c->edges && mesh_edges_hold(c, c->sources[q->i_source].b, q->id, q->i_mesh, q->triangle, n)) return;
@@ -728,9 +728,9 @@ static void try_candidate(mesh_contact *c, int64_t i)
   c->hit[i]      = (mesh_hit){inward > 0.0 ? 1 : -1, {w[0], w[1], w[2]}, head_on, 4.0 * limits.tolerance / way};
 }
 
-/* Of the candidates [i, end) of one point and one surface, the first collision; infinite time: none. At an edge or a corner the point
- * enters all adjacent triangles at the same time, and rounding decides the order, or whether it enters a triangle that it moves
- * along. Then the triangle with the most frontal approach is chosen. */
+/* First collision of the candidates [i, end) of one point and one surface; infinite time: none. At an edge or a corner the point collides
+ * with all adjacent triangles at the same time, and round-off determines the order, or whether it collides with a triangle that it moves
+ * along. Then the triangle with the largest `head_on` is chosen. */
 static int64_t first_hit(const mesh_contact *c, int64_t i, int64_t end)
 {
   int64_t first = i, best;
@@ -748,7 +748,7 @@ static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
   return a->i_source == b->i_source && a->id == b->id && a->i_mesh == b->i_mesh;
 }
 
-/* The candidates [i, end) are those of one point and one surface, `first` the earliest that collides, infinite time: none does. */
+/* Create or update the pair of one point and one surface with candidates [i, end). `first`: the earliest collision; infinite time: none. */
 static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t first, bool is_late)
 {
   const mesh_candidate *q = &c->candidate[first];
@@ -773,8 +773,8 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Detect new pairs on the motion to v, and which earlier pairs exist there. mesh[].x must contain the nodes at v. is_late: of
- * the new pairs. */
+/* Detect new pairs on the trajectories given by v, and set is_reached of earlier pairs. mesh[].x must contain the nodes at v. is_late: value
+ * of mesh_pair.is_late for new pairs. */
 static PetscErrorCode detect_collisions(mesh_contact *c, const double *v, const rigid_frame *frames, bool is_late)
 {
   const int64_t before   = c->n;
@@ -819,7 +819,7 @@ static PetscErrorCode relink_candidates(mesh_contact *c)
     place[i]                   = (pair_place){q->i_source, q->i_object, (int32_t)i, q->key.point};
   }
   qsort(place, (size_t)c->n, sizeof *place, compare_place);
-  const pair_place *at = NULL; /* of the candidate before */
+  const pair_place *at = NULL; /* of the previous candidate */
   for (int64_t k = 0; k < c->n_candidates; ++k) {
     mesh_candidate  *near = &c->candidate[k];
     const pair_place key  = {near->i_source, near->i_mesh, 0, near->id};
@@ -832,7 +832,7 @@ static PetscErrorCode relink_candidates(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- those that are inside from the start -------------------------------------------------------------------------------------------- */
+/* ---- points inside at the start -------------------------------------------------------------------------------------------- */
 
 static void weights_of(const double *P, const double *Q, const double *R, const double x[3], double w[3])
 {
@@ -878,8 +878,8 @@ static PetscErrorCode find_points_inside(mesh_contact *c)
 
 /* Forces of the pairs, and the data of their linearisation for the section "tangent". */
 
-/* A line search step that moves points this many times farther than the largest motion at the start of the step is rejected
- * without detection: it would test nearly all points against all triangles. */
+/* A trial state of a line search whose displacements exceed this multiple of the largest motion at the start of the step is rejected
+ * without collision detection, which would test nearly all points with all triangles. */
 #define REFUSED_MARGINS 32.0
 
 /* ---- evaluation ---------------------------------------------------------------------------------------------------------------- */
@@ -905,7 +905,7 @@ static void move_surfaces(mesh_contact *c, const double *v, const rigid_frame *f
   }
 }
 
-/* The farthest that vertices move which are within `radius` of a point `center` of the body [m]. */
+/* Upper bound of the displacement of vertices within `radius` of a point `center` of the body [m]. */
 static double reach_of_frame(const mesh_contact *c, const rigid_frame *frames, int frame, const double center[3], double radius)
 {
   const rigid_frame *before = &c->frames0[frame], *now = &frames[frame];
@@ -926,7 +926,7 @@ static double farthest_block(const mesh_contact *c, const double *v, const body 
   return c->dt * far;
 }
 
-/* Largest displacement in the step [m]; *of_unknowns: without prescribed motion, which does not depend on the solver. */
+/* Largest displacement in the step [m]; *of_unknowns: the same without bodies of prescribed motion. */
 static double penalty_mesh_farthest(const mesh_contact *c, const double *v, const rigid_frame *frames, double *of_unknowns)
 {
   double far = 0.0, prescribed = 0.0;
@@ -959,7 +959,7 @@ static double penalty_mesh_farthest(const mesh_contact *c, const double *v, cons
   return fmax(far, prescribed);
 }
 
-/* Contribution of the gain at the corners of the first triangle, which are among the nodes, to B_1 and so on. */
+/* Add the derivative of the gain with respect to the corners of the first triangle, which are among the nodes, to their B_j. */
 static void add_gain(const contact_surface *s, const mesh_pair *p, mesh_relaxation *r, double *B)
 {
   double pull[3], outer[9];
@@ -983,7 +983,7 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxati
   memory_free(&l->spilled);
   memory_free(&l->spilled_node);
   l->n_nodes = 0;
-  if (!is_spring) { /* df = 0, weights stay */
+  if (!is_spring) { /* df = 0, and the weights are constant */
     m3_zero(K);
     memset(l->own, 0, 9 * sizeof(double));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -1012,7 +1012,7 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxati
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The spring of a pair at a relaxed attachment; false if the point has left. */
+/* Spring force of a pair at a relaxed attachment; false if the contact has ended. */
 static bool spring_force(const mesh_pair *p, const double Z[3], const mesh_relaxation *r, double f[3])
 {
   double pull[3], normal[3];
@@ -1042,7 +1042,7 @@ static void start_lagged_force(mesh_contact *c, int64_t i)
   else m3_mulv_t(p->lagged, c->frames0[p->object_frame].R, lagged);
 }
 
-/* The spring of this evaluation. In: relaxed with friction; out: relaxed as the spring is, and whether its derivatives count. */
+/* Spring force of this evaluation. In: attachment relaxed with friction; out: as the scheme requires. True if derivatives are needed. */
 static bool find_spring(const mesh_contact *c, mesh_pair *p, bool with_tangent, mesh_relaxation *r, double f[3])
 {
   const contact_surface *s = &c->mesh[p->q.i_object];
@@ -1054,9 +1054,9 @@ static bool find_spring(const mesh_contact *c, mesh_pair *p, bool with_tangent, 
   return spring_force(p, p->Z, r, f);
 }
 
-/* Spring rate and gain; called before the spring. The point is compared with the position that it would have if it had moved
- * with its first attachment, along the triangle's normal there. For a rigid object that place rotates with it, so f is a
- * function of Z in its axes. For others it is the place at the start of the step; the error is of second order in the rotation. */
+/* Spring rate and gain; called before the spring force. The rate is the displacement of the point relative to its first attachment, along
+ * the normal of the triangle there, divided by dt. For a rigid object the reference position rotates with the object, so f is a function
+ * of Z in its axes. For other objects it is the position at the start of the step; the error is of second order in the rotation. */
 static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *frames)
 {
   const contact_surface *s    = &c->mesh[p->q.i_object];
@@ -1087,7 +1087,7 @@ static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *fr
   v3_scale(p->gain_slope, -slope / c->dt, n);
 }
 
-/* displacement [3] of a weighted point. True if the spring's derivatives count. */
+/* Evaluate pair i; displacement [3] of a weighted point. True if the derivatives of the spring are needed. */
 static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement, const rigid_frame *frames, bool with_tangent,
                           mesh_relaxation *r)
 {
@@ -1133,13 +1133,13 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   return is_spring;
 }
 
-/* Long chains need memory, so they are done again, one after the other. */
+/* Whether the derivatives of a pair need allocated memory; such pairs are evaluated again, serially. */
 static bool is_long(const mesh_contact *c, int64_t i, const mesh_relaxation *r)
 {
   return c->pair[i].object_frame < 0 && r->n_nodes > MESH_NODES;
 }
 
-/* Assign each product its own places for contributions to nodes, so that all pairs run in parallel. */
+/* Assign each pair its own rows of node_force, so that products of all pairs can run in parallel. */
 static PetscErrorCode list_nodes(mesh_contact *c)
 {
   const int64_t before = c->n_node_forces;
@@ -1216,7 +1216,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   *bad_source = -1;
   *bad_point  = -1;
   move_surfaces(c, v, frames);
-  /* At the end of the step (no g) bodies have moved; every accepted state has been evaluated before, including detection. */
+  /* without g (end of the step) no displacement check: every accepted state has been evaluated before, including detection */
   double       of_unknowns = 0.0;
   const double far         = g ? penalty_mesh_farthest(c, v, frames, &of_unknowns) : 0.0;
   if (!with_tangent && of_unknowns > REFUSED_MARGINS * c->first_margin) {
@@ -1226,7 +1226,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   timer_begin(TIMER_CONTACT_SEARCH);
   PetscCall(extend_candidate_search(c, far));
   const bool at_end_alone = c->scheme == CONTACT_LAGGED_CONTACT;
-  if (c->edges) PetscCall(mesh_edges_detect(c)); /* first: active edge pairs decide about points */
+  if (c->edges) PetscCall(mesh_edges_detect(c)); /* first, because active edge pairs can replace contacts of points */
   if (!at_end_alone || !g) PetscCall(detect_collisions(c, v, frames, at_end_alone));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscCall(penalty_mesh_evaluate(c, v, frames, with_tangent));
@@ -1239,7 +1239,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
     for (int k = 0; k < 3; ++k) sum += 0.0 * p->Z[k] + 0.0 * p->f[k];
     if (sum != 0.0) *bad_source = p->q.i_source, *bad_point = p->q.i_point;
   }
-  for (int m = 0; c->edges && m < c->n_sources && *bad_source < 0; ++m) /* nodes of surfaces are points of their bodies */
+  for (int m = 0; c->edges && m < c->n_sources && *bad_source < 0; ++m) /* to report the values that are not finite, by source and point */
     if (c->sources[m].body_id == mesh_edges_not_finite(c)) *bad_source = m;
   if (*bad_source >= 0 || !g) PetscFunctionReturn(PETSC_SUCCESS);
   if (c->edges) mesh_edges_residual(c, g);
@@ -1269,7 +1269,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
  * With restitution.h, k includes the gain of the spring. Its gradient by the motion of the point relative to its first attachment is s, and
  * df has the additional term k (Y - Z)/gain s . (q_0 - sum_i w0_i q_i), which is part of B_j.
  *
- * Where friction or all of f lags, that part is constant and acts at a constant place: f in dp is the remaining spring.
+ * For lagged schemes, the lagged part of f is constant and acts at a constant point: f in f . dp is the force of the spring only.
  *
  * Rigid points and rigid surfaces: rigid_sides.h. The nodes of a rigid surface move together, so B_0 is sufficient. */
 

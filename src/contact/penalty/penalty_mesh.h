@@ -1,38 +1,37 @@
-/* Penalty contact between points and triangle surfaces, deformable or rigid, with sliding attachments [DingSchroeder2020], sec.
- * 2.1.3.
+/* Penalty contact between points and triangle surfaces, deformable or rigid, with sliding attachments [DingSchroeder2020, sec. 2.1.3].
  *
- * A pair is (point of a body, surface of a body); both bodies are the same for self-contact. Its force on the point is f = k (Y -
- * Z), times the gain of restitution.h if damping is set. The reaction -weight_i f acts on the corners of the triangle that carries
- * the attachment Y, or -f at Y on a rigid body. Every force evaluation detects pairs by continuous collision detection; they are
- * kept for the rest of the step. The attachments that are active at its end are state.
+ * A pair consists of a point Z of a body and a surface of a body, which may be the same body (self-contact). The force on the point is
+ * f = k (Y - Z), multiplied by the gain of restitution.h if damping is set. The reaction -weight_i f acts on the corners of the triangle
+ * that contains the attachment Y, or -f at Y on a rigid body. Every force evaluation detects pairs by continuous collision detection; they
+ * exist for the rest of the step. Attachments of pairs that are active at the end of the step are state.
  *
- * Points against level sets are in penalty.h, whose functions call the functions of this file. */
+ * penalty.h treats contacts of points with level sets; its functions call those of this file. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_MESH_H
 #define SS_CONTACT_PENALTY_PENALTY_MESH_H
 #include "contact/penalty/penalty_pairs.h"
 
-/* law [n_bodies][n_bodies]: borrowed; the diagonal enables self-contact. meshes [n]: copied; bodies with ops->surface. */
+/* Create with law [n_bodies][n_bodies], borrowed, whose diagonal enables self-contact, and meshes [n], copied: bodies with ops->surface. */
 PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, const contact_mesh *meshes, mesh_contact **out);
 void           mesh_contact_destroy(mesh_contact **c);
 /* Enable contacts between edges of the surfaces. Call once, before the first step; only for CONTACT_IMPLICIT. */
 PetscErrorCode mesh_contact_add_edges(mesh_contact *c);
-/* Like penalty_contact_set_scheme. Where contact lags, contacts are detected once per step, not in every evaluation. */
+/* As penalty_contact_set_scheme. For CONTACT_LAGGED_CONTACT, contacts are detected once per step, not in every evaluation. */
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme);
-/* Like penalty_contact_set_acceleration. */
+/* As penalty_contact_set_acceleration. */
 void mesh_contact_set_acceleration(mesh_contact *c, double g0);
-/* Like penalty_contact_begin_step. */
+/* As penalty_contact_begin_step. */
 PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const contact_source *sources, int n_frames,
                                        const rigid_frame *frames0, double dt, double margin, int64_t n_blocks);
-/* Detect new contacts on the trajectories to v, then g -= dt forces. *bad_source, *bad_point: those of a pair that is not finite,
- * else -1. bad_source = MESH_TOO_FAR: a trial state (without tangent) has displacements too large for contact detection; nothing
- * was added. */
+/* Detect new contacts on the trajectories given by v, then g -= dt forces. *bad_source, *bad_point: source and point of a pair with a value
+ * that is not finite; else -1. *bad_source = MESH_TOO_FAR: in a trial state (without tangent) the displacements are too large for contact
+ * detection; g is then unchanged. */
 enum { MESH_TOO_FAR = -2 };
 PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
                                      int *bad_source, int64_t *bad_point);
 /* The following functions correspond to those of the same name in penalty.h. */
 PetscErrorCode mesh_contact_tangent(const mesh_contact *c, const double *x, double *y, bool is_transposed);
 PetscErrorCode mesh_contact_block_diagonal(const mesh_contact *c, double *d);
-/* Add the blocks that are in the sparsity pattern of H: the others matter little for a preconditioner. */
+/* Add the blocks in the sparsity pattern of H. Other blocks are omitted: their effect on the preconditioner is small. */
 PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H);
 PetscErrorCode mesh_contact_couplings(const mesh_contact *c, int64_t *n, int32_t **row, int32_t **col); /* appended */
 PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid_frame *frames);

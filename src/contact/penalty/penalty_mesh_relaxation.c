@@ -12,10 +12,11 @@ typedef struct {
   const triangle_topology *mesh;
   const double            *x, *Z;
   const relax_cone        *cone;
-  const double            *rest; /* where the direction of the cone is laid; not used for circles */
+  const double            *rest; /* undeformed vertices, on which the direction of the cone is defined; not used for circles */
 } pulled_surface;
 
-/* The metric in a triangle: |d| times `stretch` across the unit vector t = (c_1 e_1 + c_2 e_2)/length, |d| along it; c == 0: in every direction. */
+/* Metric of the friction ellipse in a triangle: components perpendicular to the unit vector t = (c_1 e_1 + c_2 e_2)/length are multiplied by
+ * `stretch`; c == 0: all components. */
 typedef struct {
   double stretch, c[3] /* by corner, sum 0 */, t[3], length;
 } pull_metric;
@@ -29,7 +30,7 @@ typedef struct {
 
 /* ---- friction ellipse and normals ---- */
 
-/* n += unit normal of a triangle, times its angle at a corner unless that is < 0. */
+/* n += unit normal of a triangle, multiplied by its angle at corner `corner` if that is >= 0. */
 static void pull_add_normal(const pulled_surface *s, int32_t triangle, int corner_for_angle, double n[3])
 {
   const int32_t *c = s->mesh->tri + 3 * (int64_t)triangle;
@@ -182,7 +183,7 @@ static void corner_columns(walk *w, int col[3])
   for (int i = 0; i < 3; ++i) col[i] = mesh_relaxation_column(w->out, w->on.mesh->tri[3 * (int64_t)w->out->at.triangle + i]);
 }
 
-/* At a vertex the attachment is a material point: its weights depend on nothing. */
+/* At a vertex the attachment is a material point: its weights are constant. */
 static void forget_derivatives(walk *w)
 {
   w->out->n_nodes = 0;
@@ -216,7 +217,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
     v3_scale(dr + 3 + 3 * i, p->delta[i], u);
     v3_axpy(dr + 3 + 3 * i, p->m.c[i], turn);
   }
-  /* dr also has the gradient of delta, weighed by the corners along u; their sum is zero, so any origin will do */
+  /* dr also contains the gradient of delta, multiplied by the corner positions along u; as its sum is zero, the origin is arbitrary */
   const double along[3] = {0.0, v3_dot(u, P[1]) - v3_dot(u, P[0]), v3_dot(u, P[2]) - v3_dot(u, P[0])};
   double       ds[3 * (RELAX_MESH_MAX_NODES + 1)];
   for (int j = 0; j < n; ++j) ds[j] = -p->s / p->r * (along[1] * r->d_weight[1][j] + along[2] * r->d_weight[2][j]);
@@ -249,7 +250,7 @@ static void differentiate_exit(mesh_relaxation *r, double (*before)[3 * (RELAX_M
   }
 }
 
-/* Step over side i into the neighbour, carrying the two weights and their gradients. */
+/* Continue in the neighbour across side i, with the two weights and their gradients. */
 static void cross_side(walk *w, int i)
 {
   mesh_relaxation *r    = w->out;
@@ -276,7 +277,7 @@ static void snap_to_corner(walk *w, int v)
   forget_derivatives(w);
 }
 
-/* ON_TRIANGLE and ENTERED; 0: the walk is over. */
+/* States ON_TRIANGLE and ENTERED. Returns the next state; 0: the attachment has reached its final position. */
 static int walk_triangle(walk *w, bool was_entered)
 {
   mesh_relaxation *r    = w->out;
@@ -331,7 +332,7 @@ static void differentiate_edge(walk *w, int a, int b, const double e[3], const d
   int              col[3];
   double           du[3][3]; /* by Z, A, B */
   const double     ee = v3_dot(e, e), length = sqrt(ee), h = v3_norm(m);
-  forget_derivatives(w); /* where it slid from no longer matters */
+  forget_derivatives(w); /* the weights no longer depend on the previous places */
   corner_columns(w, col);
   for (int j = 0; j < 3; ++j) {
     du[0][j] = e[j] / ee;
@@ -352,7 +353,7 @@ static void differentiate_edge(walk *w, int a, int b, const double e[3], const d
     }
 }
 
-/* As a bead on a wire: the whole pull across the edge presses. */
+/* State ALONG_EDGE: the complete force component perpendicular to the edge is the normal force. */
 static int walk_edge(walk *w)
 {
   mesh_relaxation *r = w->out;
@@ -388,7 +389,7 @@ static void stand_on(walk *w, int32_t triangle, int v)
   for (int i = 0; i < 3; ++i) w->out->at.weight[i] = i == v;
 }
 
-/* The triangle around the vertex into which the pull beats friction by most, or -1. */
+/* The triangle at the vertex in which the tangential force exceeds friction most, or -1. */
 static int32_t best_triangle(const walk *w, int32_t vertex)
 {
   const triangle_topology *t      = w->on.mesh;
@@ -411,7 +412,7 @@ static int32_t best_triangle(const walk *w, int32_t vertex)
   return best;
 }
 
-/* The edge at the vertex along which the pull beats friction by most, as a side of a triangle: *side; triangle or -1. */
+/* The edge at the vertex along which the tangential force exceeds friction most: its triangle, or -1, and *side of this triangle. */
 static int32_t best_edge(const walk *w, int32_t vertex, int *side)
 {
   const triangle_topology *t      = w->on.mesh;
@@ -443,8 +444,8 @@ static int32_t best_edge(const walk *w, int32_t vertex, int *side)
   return best;
 }
 
-/* At a border vertex, the attachment leaves if no neighbour takes it: does the spring force exceed friction in the plane of the
- * mean normal? */
+/* Whether contact ends at a border vertex from which the attachment cannot continue: the spring force exceeds friction in the plane of the
+ * mean normal. */
 static bool leaves_over_vertex(const walk *w, int32_t vertex)
 {
   const triangle_topology *t         = w->on.mesh;
@@ -463,7 +464,7 @@ static bool leaves_over_vertex(const walk *w, int32_t vertex)
   return sqrt(fmax(0.0, size * size - h * h)) > mu * h + vertex_tolerance * size;
 }
 
-/* Does the pull point out over a side of the border? */
+/* Whether the tangential force points outwards across a border side. */
 static bool leaves_over_side(const walk *w)
 {
   const mesh_relaxation *r    = w->out;
@@ -568,7 +569,7 @@ void mesh_relaxation_block(const triangle_topology *mesh, const double *x, const
   const int32_t *c = mesh->tri + 3 * (int64_t)r->at.triangle;
   m3_zero(block);
   for (int i = 0; i < 3; ++i) {
-    double        arm[3]; /* the gradients sum to zero: any origin will do, a near one costs no digits */
+    double        arm[3]; /* the sum of the gradients is zero, so the origin is arbitrary; a near one avoids cancellation */
     const double *d = r->d_weight[i] + 3 * j;
     v3_sub(arm, x + 3 * (int64_t)c[i], x + 3 * (int64_t)c[0]);
     for (int a = 0; a < 3; ++a)

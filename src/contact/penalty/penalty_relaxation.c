@@ -44,7 +44,7 @@ static bool penalty_relaxation_project(const relax_surface *s, const double x[3]
   return true;
 }
 
-/* The part of the cone's direction that is tangential, of length one; its length before. False: the cone is a circle here. */
+/* Unit vector of the tangential part of cone->direction, and the length of this part. False: the cone is circular here. */
 static bool penalty_relaxation_along(const relax_cone *cone, const double *n, double *t, double *length)
 {
   if (cone->mu_across <= 0.0 || cone->mu_across == cone->mu) return false;
@@ -68,7 +68,7 @@ double relax_cone_length(const relax_cone *cone, const double n[3], const double
   return sqrt(fmax(0.0, a * a * (v3_dot(d, d) - dt * dt)) + dt * dt);
 }
 
-/* r(d, n) is that length: m = dr/dd, and q = (dr/dn) n_Z, the change with the normal. */
+/* Derivatives of r(d, n) = relax_cone_length: m = dr/dd, q = (dr/dn) n_Z. */
 static void length_gradient(const relax_cone *cone, const double *n, const double *n_Z, const double *d, double r, double *m, double *q)
 {
   double t[3], length, dr[3];
@@ -94,7 +94,7 @@ static void length_gradient(const relax_cone *cone, const double *n, const doubl
 relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *cone, const double *X, const double Z[3], double Y[3],
                                 double *Y_Z)
 {
-  /* Most candidates of a step are outside: they cost one value. */
+  /* Most candidates are outside: for them only the value of phi is computed. */
   if (surface->eval(surface->context, Z, NULL, NULL) >= 0.0) return inactive(Z, Y, Y_Z);
   const double mu = cone->mu;
   double       phi, g[3], W[3], W_Z[9], n[3], n_Z[9];
@@ -111,7 +111,7 @@ relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *
   const double r = relax_cone_length(cone, n, d);
   if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z);
 
-  /* Along the chord to K, where the cone is met, then back to the surface. */
+  /* On the straight line from X to W to the point K, where the force reaches the cone; then projection onto the surface. */
   const double s = r > 0.0 ? mu * h / r : 0.0;
   for (int i = 0; i < 3; ++i) K[i] = W[i] + s * d[i];
   double phi_K, g_K[3], n_K[3], D[9];

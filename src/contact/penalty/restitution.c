@@ -2,13 +2,13 @@
 #include "contact/penalty/restitution.h"
 #include <math.h>
 
-/* Grows from 0 to its largest value and then falls without bound: one root with a > 0. */
+/* (1 + e) a - log((1 + a) / (1 - e a)): it increases from 0 to its maximum and then decreases without bound, so there is one root a > 0. */
 static double mismatch(double e, double a) { return (1.0 + e) * a - log1p(a) + log1p(-e * a); }
 
 double restitution_damping(double e)
 {
   if (!(e > 0.0)) return 0.0;
-  /* it is largest at a = (1 - e)/e: the root lies beyond, and before 1/e */
+  /* the maximum is at a = (1 - e)/e; the root is between it and 1/e */
   double lo = (1.0 - e) / e, hi = 1.0 / e;
   while (true) {
     const double middle = 0.5 * (lo + hi);

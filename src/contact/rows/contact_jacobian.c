@@ -5,11 +5,11 @@
 
 enum { CHUNK = 128, ROW_BLOCKS = 2 * LOCATION_MAX_BLOCKS };
 
-/* One row while it is put together. */
+/* Work space for one row. */
 typedef struct {
   int     n;
   int32_t block[ROW_BLOCKS];
-  double  J[ROW_BLOCKS][9]; /* world axes, then contact frame */
+  double  J[ROW_BLOCKS][9]; /* first in world axes, then in the contact frame */
 } spot_row;
 
 void contact_jacobian_destroy(contact_jacobian *j)
@@ -19,7 +19,7 @@ void contact_jacobian_destroy(contact_jacobian *j)
   *j = (contact_jacobian){0};
 }
 
-/* Two tangents that make a right-handed frame with the unit vector in frame[0..2]. */
+/* Set two tangents that form a right-handed frame with the unit vector frame[0..2]. */
 static void complete_contact_frame(double frame[9])
 {
   const double *n = frame;
@@ -52,7 +52,7 @@ static int weighted_blocks(int n, const double *weight, double (*J)[9])
   return n;
 }
 
-/* A deforming body without location_jacobian. */
+/* Blocks and weights of a location on a deforming body without location_jacobian. */
 static int default_blocks(const body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   double weight[POINT_MAX_WEIGHTS];
@@ -82,7 +82,7 @@ static void prescribed_velocity(const contact_scene *s, int32_t i, const double 
   double             arm[3], X[3], x0[3], x1[3];
   v3_sub(arm, x, f0->c);
   m3_mulv_t(X, f0->R, arm);
-  m3_mulv(x0, f0->R, X); /* via X on both sides: a body at rest has zero velocity to the last bit */
+  m3_mulv(x0, f0->R, X); /* both positions are computed from X, so that the velocity of a body at rest is exactly zero */
   m3_mulv(x1, f1->R, X);
   for (int k = 0; k < 3; ++k) v[k] = ((f1->c[k] - f0->c[k]) + (x1[k] - x0[k])) / s->dt;
 }
@@ -124,7 +124,7 @@ void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_co
   }
 }
 
-/* Blocks in ascending order, each once: a stable insertion sort, so that sums have one order. */
+/* Sort the blocks in ascending order and add repeated blocks. The insertion sort is stable, so that the order of sums is fixed. */
 static void merge_blocks(spot_row *row)
 {
   int m = 0;
@@ -165,7 +165,7 @@ static void build_row(const contact_scene *s, const contact_spot *spot, double f
   }
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------------- */
+/* ---- all contacts ----------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode reserve_entries(contact_jacobian *j, int64_t n)
 {

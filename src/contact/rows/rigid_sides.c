@@ -214,16 +214,16 @@ void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, 
 
 /* ---- assembly of the tangent ---- */
 
-/* The tangent of the pairs as blocks of a matrix. A pair couples up to four blocks, or rows of them: the point (blocks of a weighted
- * point, or the linear block of its rigid body), the turning of the point's body, the object's linear block and its turning. With
- * the increments p, t', c, t of these, and a, b, K, f as in rigid_sides.h:
+/* The tangent of the pairs as blocks of a matrix. A pair couples up to four sets of blocks: the point (blocks of a weighted point, or the
+ * linear block of its rigid body), the angular block of the body of the point, the linear and the angular block of the object. With
+ * their increments p, t', c, t, and a, b, K, f as in rigid_sides.h:
  *
  *   df = K p - K [a] t' - K c + (K [b] - [f]) t
  *
- *   rows:  point -df,   point's body -[a] df - [f][a] t',   object df,   object's turning [b] df - [f] (p - [a] t' - c)
+ *   rows:  point -df,   angular of the point's body -[a] df - [f][a] t',   object df,   angular of the object [b] df - [f] (p - [a] t' - c)
  *
- * all times dt^2, turnings through J_l. Rows of weighted blocks are summed block by block, in parallel, over the pairs at each in
- * ascending order; rows of rigid blocks pair by pair, serially.                                                              */
+ * all multiplied by dt^2, angular columns also by J_l. Rows of weighted blocks are summed in parallel, each over its pairs in ascending
+ * order; rows of rigid blocks are summed serially, pair by pair. */
 
 enum { POINT, POINT_TURN, OBJECT, OBJECT_TURN, N_SIDES };
 
@@ -245,7 +245,7 @@ static void pair_blocks(const rigid_sides *s, int64_t i, double B[N_SIDES][N_SID
   }
   m3_skew(f, s->f + 3 * i);
   m3_mul(fA, f, A);
-  /* df by column */
+  /* columns of df */
   m3_copy(D[POINT], K);
   m3_mul(D[POINT_TURN], K, A);
   m3_mul(D[OBJECT_TURN], K, Bm);
@@ -292,7 +292,7 @@ static void add_coupling(int64_t *n, int32_t *row, int32_t *col, int64_t i, int6
   ++*n;
 }
 
-/* Both ways between a block and a rigid body's two. `row` NULL: count. */
+/* Add the couplings between a block and the two blocks of a rigid body, in both directions. `row` NULL: only count. */
 static void rigid_sides_couple(int64_t *n, int32_t *row, int32_t *col, int64_t block, int64_t rigid)
 {
   for (int k = 0; k < 2; ++k) {
@@ -306,7 +306,7 @@ PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *a
 {
   const contact_rows_view rows   = contact_rows_get(all_rows);
   const int64_t           before = *n;
-  int64_t                *last; /* the object that a block was coupled with last: most repetitions follow each other */
+  int64_t                *last; /* last object coupled with each block; this removes most repetitions, which are consecutive */
 
   PetscFunctionBeginUser;
   PetscCall(memory_alloc("contact couplings", n_blocks, sizeof *last, &last));
@@ -340,7 +340,7 @@ static void add_scaled(double *restrict to, double scale, const double *restrict
   for (int e = 0; e < 9; ++e) to[e] += scale * B[e];
 }
 
-/* Pairs that were found during the step are not in the pattern. */
+/* Blocks outside the pattern, of pairs created during the step, are omitted. */
 static void add_if_in_pattern(const block_rows *H, int64_t row, int64_t col, double scale, const double *B)
 {
   double *const to = block_rows_find(H, row, col);

@@ -1,16 +1,16 @@
 /* Contributions of contact pairs to the two blocks (linear, angular) of rigid bodies, for any contact law.
  *
- * A pair is a point at Z with force f and an object with force -f. The point is a weighted point or a vertex of a rigid body. The
- * object is a rigid body; the caller handles other objects. Definitions: a = Z - c' (rigid point), b = Z - c (rigid object);
- * increments dZ of the point, dc and dt (rotation) of the object, dt' of the point's body; K = df/dZ at a fixed object; world axes:
+ * A pair consists of a point at Z with force f (source) and an object with force -f. The point is a weighted sum of blocks (rows.h) or
+ * fixed to a rigid body (centre c', a = Z - c'). The object is a rigid body (centre c, b = Z - c); the caller treats other objects.
+ * Increments: dZ of the point; dc and dt (rotation) of the object; dt' (rotation) of the source. K = df/dZ for a fixed object. World axes:
  *
  *   df          = K (dZ - dc - dt x b) + dt x f                the force rotates with the object
  *   d(a x f)    = a x df + (dt' x a) x f
  *   d(b x f)    = b x df + (dZ - dc) x f                       b x f = (Y - c) x f, because f is along Y - Z
  *
- * Both torques use the arm to Z, so that the moments of a pair cancel to round-off for any stiffness. Caller: penalty contact.
+ * Both torques use the lever arm to Z, so that the moments of a pair cancel to round-off for any stiffness. Caller: penalty contact.
  *
- * Each pair adds to the global vector through the same three numbers per evaluation or product:
+ * In each evaluation or tangent product, three vectors of a pair are added to the global vector:
  *
  *   force [3]          dt w_k force to block k of a weighted point (rows.h), dt force to the linear block of a rigid one,
  *                      -dt force to the linear block of the object
@@ -26,7 +26,7 @@ typedef struct {
   int64_t  n, capacity;
   int      n_frames, frame_capacity;
   double   dt;
-  int32_t *source, *object; /* [n] frames; -1: a weighted point, an object that is not rigid */
+  int32_t *source, *object; /* [n] frame of the point and of the object; -1: a weighted point, an object that is not rigid */
 
   /* The last evaluation with derivatives; evaluations without derivatives do not change it. */
   uint8_t     *is_active; /* 0: f and K are zero */
@@ -34,45 +34,45 @@ typedef struct {
   double      *K;         /* [n][9] */
   rigid_frame *frames;    /* [n_frames] */
 
-  /* Work of one evaluation or product. */
+  /* Work space of one evaluation or product. */
   double           *force, *torque_source, *torque_object; /* [n][3] */
   double           *linear, *angular;                      /* [n_frames][3] dt x */
   contact_wrenches *wrenches;
 } rigid_sides;
 
-PetscErrorCode rigid_sides_create(rigid_sides *s); /* in place, zeroed before */
+PetscErrorCode rigid_sides_create(rigid_sides *s); /* *s must be zeroed */
 void           rigid_sides_destroy(rigid_sides *s);
 /* Begin a step without pairs. */
 PetscErrorCode rigid_sides_begin(rigid_sides *s, double dt, int n_frames, const rigid_frame *frames0);
-/* Reserve memory for n pairs; keeps existing pairs. */
+/* Reserve memory for n pairs; existing pairs do not change. */
 PetscErrorCode rigid_sides_reserve(rigid_sides *s, int64_t n);
-/* Build the lists per body after all n pairs have their source and object, before the next scatter. */
+/* Build the lists of pairs per body. Call after `source` and `object` of all n pairs are set, before the next rigid_sides_scatter. */
 PetscErrorCode rigid_sides_list(rigid_sides *s, int64_t n);
 /* Add a pair without force; the next evaluation with derivatives sets it. */
 void rigid_sides_add(rigid_sides *s, int64_t i, int32_t source, int32_t object);
 
-/* After an evaluation: force and torques of pair i for g, f being the force on the point. */
+/* Set force and torques of pair i for the residual g, from the position Z of the point and the force f on the point. */
 void rigid_sides_apply(const rigid_sides *s, int64_t i, const rigid_frame *frames, const double Z[3], const double f[3]);
-/* Add force and torques to all rows and bodies of y; transposed: of H^T, whose rotations have J_l^T where H has J_l. */
+/* Add force and torques of all pairs to y. is_transposed: for products with H^T, in which rotation blocks are multiplied by J_l^T. */
 void rigid_sides_scatter(const rigid_sides *s, const contact_rows *rows, bool is_transposed, double *y);
 
-/* Begin a product: motion of the bodies from dt x, and of weighted points in `force`. */
+/* Begin a product: compute the increments dt x of the bodies (linear, angular), and of weighted points (in `force`). */
 void rigid_sides_gather(const rigid_sides *s, const contact_rows *rows, const double *x, bool is_transposed);
-/* In: force from rigid_sides_gather. Out: force and torques. For pairs whose object is rigid or fixed. */
+/* Compute force and torques of pair i in a product with H or H^T, from the increments of rigid_sides_gather. The object is rigid or fixed. */
 void rigid_sides_product(const rigid_sides *s, int64_t i);
 void rigid_sides_product_transposed(const rigid_sides *s, int64_t i);
 
 /* d [n_blocks][9] += diagonal blocks of rows and rigid bodies. */
 void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, double *d);
-/* Append the couplings of all pairs with their rigid objects to *row, *col [*n]; unordered, may repeat. */
+/* Append the couplings (row, column of blocks) of all pairs with their rigid objects to *row, *col [*n]; unordered, may repeat. */
 PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, int64_t *n, int32_t **row,
                                      int32_t **col);
-/* H += the tangent with non-rigid objects fixed; rows and columns of an object outside the pattern are omitted. */
+/* H += the tangent for fixed non-rigid objects; blocks of an object outside the pattern of H are omitted. */
 PetscErrorCode rigid_sides_assemble(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, const block_rows *H);
 
 /* ---- pieces of a product, for pairs whose object is not rigid but moves ------------------------------------------------------- */
 
-/* Arms of a pair, and the increments of the bodies on both sides (zero where there is none). */
+/* Lever arms a, b of a pair, and the increments of both bodies (zero without a rigid body). */
 typedef struct {
   double        a[3], b[3];
   const double *source_linear, *source_angular, *object_linear, *object_angular;
@@ -96,7 +96,7 @@ static inline rigid_motion rigid_sides_motion(const rigid_sides *s, int64_t i)
   return m;
 }
 
-/* Motion of the point against the origin of the object: dZ - dc. */
+/* Increment of the point relative to the centre of the object: d = dZ - dc. */
 static inline void rigid_sides_approach(const rigid_sides *s, int64_t i, const rigid_motion *m, double d[3])
 {
   if (s->source[i] >= 0) {
@@ -106,7 +106,7 @@ static inline void rigid_sides_approach(const rigid_sides *s, int64_t i, const r
   v3_sub(d, d, m->object_linear);
 }
 
-/* Force and torques from df and d = dZ - dc. */
+/* Set force and torques of pair i from df and d = dZ - dc. */
 static inline void rigid_sides_react(const rigid_sides *s, int64_t i, const rigid_motion *m, const double d[3], const double df[3])
 {
   const double *f  = s->f + 3 * i;
@@ -121,10 +121,10 @@ static inline void rigid_sides_react(const rigid_sides *s, int64_t i, const rigi
   v3_axpy(to, 1.0, t);
 }
 
-/* The adjoint: u, q below are the rows that x weighs.
+/* Transposed product: u', q' (source) and u, q (object) are the linear and angular entries of x.
  *   p = u' + q' x a - u - q x b,   h = K^T p,   F = f x q - h
- *   F to the point, -F to dc,   b x h - f x p to the object's turning,   a x (F - f x q') to the source's.
- * The caller subtracts the rows of a non-rigid object from p before, and adds its part to F. */
+ * Results: F for the point, -F for dc, b x h - f x p for dt of the object, a x (F - f x q') for dt' of the source.
+ * For a non-rigid object, the caller subtracts its increments from p before the call, and adds its contribution to F. */
 static inline void rigid_sides_react_transposed(const rigid_sides *s, int64_t i, const rigid_motion *m, const double p[3],
                                                 const double h[3], const double F[3])
 {

@@ -5,8 +5,8 @@
 struct contact_rows {
   int64_t  n, n_entries, n_touched, n_blocks;
   int64_t  pair_capacity, entry_capacity, touched_capacity, count_capacity;
-  int64_t *start;  /* [n + 1] of each pair's entries */
-  int32_t *block;  /* [n_entries] global */
+  int64_t *start;  /* [n + 1] first entry of each pair */
+  int32_t *block;  /* [n_entries] global blocks */
   double  *weight; /* [n_entries] */
   /* transpose */
   int32_t *touched;        /* [n_touched] ascending */
@@ -106,7 +106,7 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
   r->n                 = n;
   r->n_blocks          = n_blocks;
   int64_t *const start = r->start;
-  /* Two passes through the rows: lengths first, then entries at their final places. */
+  /* Two passes through the rows: first their lengths, then the entries at their final indices. */
   start[0] = 0;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) {

@@ -3,15 +3,15 @@
 #include "core/memory.h"
 
 struct contact_wrenches {
-  int          n_listed; /* frames with unknowns */
+  int          n_listed; /* number of frames with unknowns */
   int64_t      n_sides, n_chunks;
   int64_t      frame_capacity, side_capacity, chunk_capacity;
-  int32_t     *listed;      /* [n_listed] frames */
-  int32_t     *place;       /* [n_frames] position among the listed, or -1 */
-  int64_t     *start;       /* [n_listed + 1] of each frame's sides */
-  int64_t     *chunk_start; /* [n_listed + 1] of each frame's chunks */
+  int32_t     *listed;      /* [n_listed] these frames */
+  int32_t     *place;       /* [n_frames] index in `listed`, or -1 */
+  int64_t     *start;       /* [n_listed + 1] first side of each frame */
+  int64_t     *chunk_start; /* [n_listed + 1] first chunk of each frame */
   wrench_side *side;        /* [n_sides] ascending by pair within a frame */
-  int32_t     *chunk_frame; /* [n_chunks] position among the listed */
+  int32_t     *chunk_frame; /* [n_chunks] index in `listed` */
   double      *partial;     /* [n_chunks][WRENCH_MAX_SUMS] */
 };
 

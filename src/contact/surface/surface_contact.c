@@ -29,7 +29,7 @@ struct surface_contact {
 
 static inline const double *surface_at(const double *x, int32_t vertex) { return x + 3 * (int64_t)vertex; }
 static inline int32_t surface_body_of_triangle(const surface_contact *c, int32_t t) { return c->body[c->topology->tri[3 * (int64_t)t]]; }
-/* Does the vertex belong to a closed surface, which has an inside? */
+/* Whether the vertex belongs to a closed surface, which has an inside. */
 static inline bool surface_vertex_is_closed(const surface_contact *c, int32_t vertex)
 {
   return c->topology->fan_start[vertex + 1] > c->topology->fan_start[vertex] && c->is_closed[c->body[vertex]];
@@ -38,15 +38,15 @@ static inline double surface_point_skin(const surface_contact *c, int32_t point,
 {
   return c->is_closed[surface_body_of_triangle(c, t)] || surface_vertex_is_closed(c, c->point[point]) ? 0.0 : c->skin;
 }
-/* Ends of an edge of the topology, or of a segment after all of them. */
+/* Ends of edge i: an edge of the topology if i < n_edges, else segment i - n_edges. */
 static inline const int32_t *surface_edge(const surface_contact *c, int32_t e)
 {
   const int64_t n = c->topology->n_edges;
   return e < n ? c->topology->edge + 2 * (int64_t)e : c->segment + 2 * (e - n);
 }
 
-/* The nearest point of a triangle: weights, exactly 0 on sides and at corners, and its distance; INFINITY where the triangle is
- * not finite. a [3][3]: its corners. */
+/* Closest point of a triangle with corners a [3][3]: weights, exactly 0 on sides and at corners, and distance; INFINITY if a corner is
+ * not finite. */
 typedef struct {
   double w[3], x[3], distance;
 } surface_nearest;
@@ -56,7 +56,7 @@ static inline void surface_corners(const surface_contact *c, const double *x, in
     for (int i = 0; i < 3; ++i) out[3 * k + i] = surface_at(x, c->topology->tri[3 * (int64_t)t + k])[i];
 }
 
-/* A place `to` that may be inside a closed surface, on the line from the place `from` on an edge of that surface. All borrowed. */
+/* Query whether a point is inside a closed surface. The point is on the line from a point on an edge of that surface. All borrowed. */
 typedef struct {
   const edge_star *star;
   const double    *x;    /* [4][3] nodes of the star */
@@ -67,7 +67,7 @@ typedef struct {
 
 /* ---- normals and nearest points ---- */
 
-/* Weights below are 0. */
+/* Smaller weights are set to 0. */
 static const double weight_snap = 1e-9;
 
 static void surface_contact_combine(const double *x, int n, const int32_t *vertex, const double *weight, double out[3])
@@ -76,7 +76,7 @@ static void surface_contact_combine(const double *x, int n, const int32_t *verte
   for (int k = 0; k < n; ++k) v3_axpy(out, weight[k], surface_at(x, vertex[k]));
 }
 
-/* Two points of one body: are they closer than its undeformed shape allows? */
+/* Whether two points of one body are closer than half of their distance in the undeformed shape. */
 static bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *first, const double *weight_first, int n_second,
                                const int32_t *second, const double *weight_second, double distance)
 {
@@ -105,7 +105,7 @@ static void surface_vertex_normal(const surface_contact *c, const double *x, int
   }
 }
 
-/* Unit; false of a triangle without one. */
+/* Unit normal of a triangle; false if its area is zero. */
 static bool surface_face_normal(const double a[9], double n[3])
 {
   double e[3], f[3];
@@ -133,7 +133,7 @@ static void update_nearest_point(const double a[9], const double w[3], const dou
 static void surface_nearest_on(const double a[9], const double p[3], surface_nearest *out)
 {
   double n[3], m[3], e[3], d[3], w[3];
-  *out = (surface_nearest){.distance = INFINITY}; /* stays so where the corners are not finite */
+  *out = (surface_nearest){.distance = INFINITY}; /* remains infinite if a corner is not finite */
   for (int i = 0; i < 3; ++i) {                   /* sides, i opposite */
     const int j = (i + 1) % 3, k = (i + 2) % 3;
     v3_sub(e, a + 3 * k, a + 3 * j);
@@ -162,18 +162,18 @@ static void surface_nearest_on(const double a[9], const double p[3], surface_nea
 
 /* ---- is a point inside the solid? ---- */
 
-/* Of a triangle's area, and the sine of an angle to it. */
+/* Tolerance relative to the area of a triangle, and for the sine of an angle to its plane. */
 static const double through_tolerance = 1e-6;
 /* Cosine of the angle within which two triangles have the same orientation. */
 static const double same_side = 0.7;
-/* Ratio of the depth behind one side to the depth below the edge, under which a line has penetrated that side: blades of less
- * than 14 degrees are as shallow. */
+/* Ratio of the depth behind one side to the depth below the edge, below which a line has penetrated that side and not the edge. Edges of
+ * less than 14 degrees also have such ratios. */
 static const double shallow = 0.25;
-/* Relative to a line: rounding error of places on it. */
+/* Round-off of positions along a line, relative to its length. */
 static const double snap = 1e-9;
 
-/* Does the line cross the triangle or its rim? A line within a face of a solid leaves it at an edge. Lines along the triangle do
- * not cross it. 1: outwards, -1: inwards, 0: no; where: position on the line, in (0, 1). */
+/* Whether the line crosses the triangle or its border (a line in a face of a solid leaves the solid at an edge). Lines parallel to the
+ * triangle do not cross it. 1: outwards, -1: inwards, 0: no crossing; where: position on the line, in (0, 1). */
 static int line_crosses_triangle(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3],
                                  double *where)
 {
@@ -209,7 +209,7 @@ static bool rises_from(const double from[3], const double to[3], const double a[
   return v3_dot(n, d) > through_tolerance * v3_norm(n) * v3_norm(d);
 }
 
-/* Does triangle t have another orientation than both triangles at an edge? */
+/* Whether the orientation of triangle t differs from that of both triangles at an edge (same_side). */
 static bool is_other_side(const surface_contact *c, const edge_star *star, const double a[9])
 {
   double n[3], own[3], corner[9];
@@ -226,11 +226,11 @@ static bool is_other_side(const surface_contact *c, const edge_star *star, const
 typedef struct {
   surface_inside in;
   double         distance;
-  double         low, high; /* the stretch of the line about `at` that does not leave the solid */
+  double         low, high; /* the part of the line around `at` that is inside the solid */
 } question;
 
-/* Is triangle t nearer than the edge, or does the line from the edge leave the solid: off a triangle at the edge, or through
- * another triangle? */
+/* Whether triangle t is nearer than the edge, or the line from the edge leaves the solid, at a triangle of the edge or through another
+ * triangle. */
 static bool is_taken(const surface_contact *c, int32_t t, question *p)
 {
   const int32_t  *v  = c->topology->tri + 3 * (int64_t)t;
@@ -249,11 +249,11 @@ static bool is_taken(const surface_contact *c, int32_t t, question *p)
   return false;
 }
 
-/* Is the part of the line inside the solid much nearer to one triangle at the edge than to the edge? Then the line has
+/* Whether the part of the line inside the solid is much nearer to one triangle at the edge than to the edge. Then the line has
  * penetrated that side, not the edge. */
 static bool is_shallow(question *p)
 {
-  double e[3], d[3], n[3], depth[2][2]; /* behind either, of both ends */
+  double e[3], d[3], n[3], depth[2][2]; /* depth of both ends behind each of the two triangles */
   v3_sub(e, p->in.x + 3, p->in.x);
   for (int k = 0; k < 2; ++k) {
     v3_sub(d, p->in.x + 6 + 3 * k, p->in.x);
@@ -264,7 +264,7 @@ static bool is_shallow(question *p)
     if (depth[k][0] < 0.0 && depth[k][1] > 0.0) p->low = fmax(p->low, zero);
     if (depth[k][0] > 0.0 && depth[k][1] < 0.0) p->high = fmin(p->high, zero);
   }
-  p->low = fmin(p->low, p->in.at), p->high = fmax(p->high, p->in.at); /* but for rounding */
+  p->low = fmin(p->low, p->in.at), p->high = fmax(p->high, p->in.at); /* contains `at` despite round-off */
   for (int k = 0; k < 2; ++k) {
     const double slope = depth[k][1] - depth[k][0];
     if (depth[k][0] + fmax(p->low * slope, p->high * slope) < shallow * p->distance) return true;
@@ -272,8 +272,8 @@ static bool is_shallow(question *p)
   return false;
 }
 
-/* Is the place beyond a thin solid, or inside it behind another side? Lines inside a solid, like points, only have contacts at
- * the nearest feature. */
+/* Whether the point is beyond a thin solid, or inside it and nearer to another side. Lines inside a solid, as points, have contacts only
+ * with the nearest feature. */
 static bool surface_is_elsewhere(const surface_contact *c, const surface_inside *in)
 {
   const int32_t body = c->body[in->star->node[0]];
@@ -293,15 +293,15 @@ static bool surface_is_elsewhere(const surface_contact *c, const surface_inside 
 
 /* ---- points against triangles ---- */
 
-static const double flat                  = 1e-6; /* sine of an angle at an edge or vertex that is none */
-static const double point_sweep_tolerance = 1e-6; /* of the longest edge */
-/* Sine of the angle by which a surface may rise next to a vertex of point_touches. It is large because where a dent fits a bump
- * the surroundings rise by half an edge over the bump's radius. Neighbours in the same plane are at a right angle. */
+static const double flat                  = 1e-6; /* sine of the angle below which an edge or vertex is part of a flat face */
+static const double point_sweep_tolerance = 1e-6; /* relative to the longest edge */
+/* Sine of the angle by which a surface may rise next to an outermost vertex that has a contact. It is large because, if a dent fits a
+ * bump, the surroundings rise by half an edge length divided by the radius of the bump. */
 static const double rise_tolerance = 0.5;
 
-/* ---- touching ---- */
+/* ---- contacts within the margin ---- */
 
-/* Is the nearest point of triangle t, on its side i, a local minimum for its neighbour too, and t the lower of both? */
+/* Whether the closest point of triangle t, on its side i, is also a local minimum for the neighbour there, and t is the lower number. */
 static bool owns_side(const surface_contact *c, const double *x, int32_t t, int i, const double p[3])
 {
   const int64_t   at    = 3 * (int64_t)t + i;
@@ -315,7 +315,7 @@ static bool owns_side(const surface_contact *c, const double *x, int32_t t, int 
   return near.w[c->topology->neighbor_side[at]] == 0.0;
 }
 
-/* The same at its corner i, for all adjacent triangles. */
+/* As owns_side, for a closest point at corner i and all adjacent triangles. */
 static bool owns_corner(const surface_contact *c, const double *x, int32_t t, int i, const double p[3])
 {
   const triangle_topology *o      = c->topology;
@@ -333,7 +333,7 @@ static bool owns_corner(const surface_contact *c, const double *x, int32_t t, in
   return true;
 }
 
-/* Does triangle t lie in the plane of unit normal n? */
+/* Whether triangle t is perpendicular to the unit vector n. */
 static bool is_in_plane(const surface_contact *c, const double *x, int32_t t, const double n[3])
 {
   double a[9], m[3], sine[3];
@@ -343,7 +343,7 @@ static bool is_in_plane(const surface_contact *c, const double *x, int32_t t, co
   return v3_dot(m, n) > 0.0 && v3_dot(sine, sine) <= flat * flat;
 }
 
-/* Do all triangles around a vertex lie in the plane of unit normal n? False at a border. */
+/* Whether all triangles around a vertex are perpendicular to the unit vector n. False at a border. */
 static bool is_flat_around(const surface_contact *c, const double *x, int32_t vertex, const double n[3])
 {
   const triangle_topology *o = c->topology;
@@ -357,9 +357,9 @@ static bool is_flat_around(const surface_contact *c, const double *x, int32_t ve
   return true;
 }
 
-/* Feature of t at the given weights, the outward normal there, and whether all triangles at the feature lie in one plane. In that
- * case the normal is that of the plane, wherever within rounding the point is. False if the feature belongs to another triangle, or
- * is no minimum. */
+/* Feature of t at the given weights, its outward normal, and whether all triangles at the feature lie in one plane. In that case the normal
+ * is that of the plane, independently of round-off in the position. False if the feature belongs to another triangle, or the distance has
+ * no minimum there. */
 static bool feature_of(const surface_contact *c, const double *x, int32_t t, const double a[9], const double w[3], const double p[3],
                        int32_t *feature, double normal[3], bool *is_flat)
 {
@@ -390,7 +390,7 @@ static bool feature_of(const surface_contact *c, const double *x, int32_t t, con
   return true;
 }
 
-/* Is the point, if it is a vertex of a surface, outermost there against the normal? */
+/* Whether a point is outermost on its surface against the normal; true if it is no vertex of a surface. */
 static bool faces(const surface_contact *c, int32_t vertex, const double normal[3])
 {
   const triangle_topology *o = c->topology;
@@ -421,7 +421,7 @@ static double longest_side(const double a[9])
   return most;
 }
 
-/* Outward direction from a closed surface of the two; opposite to it, they penetrate. */
+/* Outward direction of the closed surface among the two; if the contact direction is opposite to it, the surfaces penetrate. */
 static void outside(const surface_contact *c, int32_t vertex, int32_t t, const double surface_normal[3], const double between[3],
                     double out[3])
 {
@@ -448,7 +448,7 @@ static bool point_touches(const surface_contact *c, int32_t point, int32_t t, su
   v3_sub(between, p, near.x);
   outside(c, vertex, t, own, between, outwards);
   const double side = v3_dot(between, outwards) < 0.0 ? -1.0 : 1.0;
-  /* Within rounding, the difference of the two places has no direction. */
+  /* For distances of the order of round-off, the difference of the two points has no direction. */
   if (is_flat || !(near.distance > 2.0 * weight_snap * longest_side(a)))
     v3_scale(out->normal, (v3_dot(own, outwards) < 0.0 ? -1.0 : 1.0) / v3_norm(own), own);
   else v3_scale(out->normal, side / near.distance, between);
@@ -498,14 +498,14 @@ static bool point_comes_near(const surface_contact *c, int32_t point, int32_t t,
   }
   v3_sub(between, out->x[0], out->x[1]);
   const double side = v3_dot(between, n) < 0.0 ? -1.0 : 1.0;
-  if (is_closed && side < 0.0) return false; /* out through the back */
+  if (is_closed && side < 0.0) return false; /* the point moves out of the solid */
   if (radius + skin > 0.0 && v3_norm(hit.normal) > 0.5) v3_copy(out->normal, hit.normal);
   else v3_scale(out->normal, side, n);
   out->gap = v3_dot(between, out->normal) - radius - skin;
   return out->gap > -radius - skin && faces(c, vertex, out->normal) && !is_own_point(c, vertex, t, w, 0.0);
 }
 
-/* The contact of a candidate pair, if there is one. */
+/* Contact of a candidate pair of a point and a triangle; false if it has none. */
 static bool surface_point_spot(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
 {
   return point_touches(c, point, t, out) || (c->x1 && point_comes_near(c, point, t, out));
@@ -513,17 +513,17 @@ static bool surface_point_spot(const surface_contact *c, int32_t point, int32_t 
 
 /* ---- edges against edges ---- */
 
-/* Sine of an angle below which edges are parallel: their ends and points give the contacts. */
+/* Sine of the angle below which edges are parallel; contacts of their ends with triangles are used then. */
 static const double parallel_tolerance = 1e-3;
-/* Sine by which a triangle must fall next to an edge that is not flat. */
+/* Sine of the angle by which an adjacent triangle must descend from an edge that is not flat. */
 static const double flat_tolerance       = 1e-3;
 static const double edge_sweep_tolerance = 1e-6;
 typedef struct {
   bool      is_rigid[2];
-  bool      is_fibre; /* the first */
+  bool      is_fibre; /* the first is a segment of a fibre */
   edge_star star[2];
   double    radius, skin;
-  double    x0[24], x1[24]; /* of the stars' nodes; missing nodes are replaced by those of the edge */
+  double    x0[24], x1[24]; /* positions of the nodes of both stars; missing nodes are replaced by those of the edge */
 } edges;
 
 static void star_corners(const double *x, const edge_star *star, double out[12])
@@ -546,7 +546,7 @@ static void edges_fill(const surface_contact *c, int32_t first, int32_t second, 
   for (int k = 0; k < 2 && c->x1; ++k) star_corners(c->x1, &p->star[k], p->x1 + 12 * k);
 }
 
-/* Does a triangle fall next to an edge, seen along n? A border has none on one side. */
+/* Whether an adjacent triangle descends from an edge with respect to n; true at a border, where a triangle is missing. */
 static bool is_sharp(const edge_star *star, const double x[12], const double n[3])
 {
   double e[3], m[3];
@@ -560,8 +560,8 @@ static bool is_sharp(const edge_star *star, const double x[12], const double n[3
   return false;
 }
 
-/* May these edges touch along n, from the second to the first? On closed surfaces only outermost edges touch; open ones have no
- * inside. Other features detect contacts of two edges in flat faces, and of fibres on flat ground. */
+/* Whether these edges can have a contact along n, from the second to the first. On closed surfaces only outermost edges can; open surfaces
+ * have no inside. Other features have the contacts of two edges in flat faces, and of fibres on flat faces. */
 static bool is_outermost(const edges *p, const double x[24], const double n[3])
 {
   const double down[3]        = {-n[0], -n[1], -n[2]};
@@ -660,7 +660,7 @@ static bool surface_edge_spot(const surface_contact *c, int32_t first, int32_t s
   const int64_t   n = c->topology->n_edges;
   segment_nearest near;
   edges           p;
-  if (first < n && second >= n) { /* a surface's edge second */
+  if (first < n && second >= n) { /* the second is the edge of a surface */
     const int32_t other = first;
     first = second, second = other;
   }
@@ -799,8 +799,8 @@ static int by_feature(const void *a, const void *b)
   return (int)p->is_swept - (int)q->is_swept;
 }
 
-/* Reduce the spots [n] of one point and one body: a point inside keeps its nearest contact only; a point outside has none from
- * inside. A touching point needs no swept contacts. Returns the number of remaining spots. */
+/* Reduce the spots [n] of one point and one body: of a point inside only the nearest contact remains; of a point outside those from inside
+ * are removed; swept contacts are removed if there are others. Returns the number of remaining spots. */
 static int64_t reduce_point(surface_spot *spot, int64_t n, double radius)
 {
   int64_t nearest = 0, m = 0;

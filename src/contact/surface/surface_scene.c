@@ -6,12 +6,12 @@
 #include "core/memory.h"
 #include <string.h>
 
-/* Ranges of a body in the arrays of all bodies. Bodies without triangles have vertices for their points or for the nodes of
- * their fibres. */
+/* Ranges of one body in the arrays of all bodies. The vertices of a body without triangles are its points or the nodes of its
+ * fibres. */
 typedef struct {
   body_surface  surface;
   body_segments fibres;
-  int64_t       n_points; /* as numbered in this step; 0 if fibres represent them */
+  int64_t       n_points; /* number of points in this step; 0 if the body has fibres instead */
   int64_t       first_vertex, n_vertices, first_triangle, first_point, first_segment;
 } surface_part;
 
@@ -24,8 +24,8 @@ struct surface_scene {
   int32_t        **triangle; /* [n_bodies] one triangle at each of these nodes */
   surface_contact *contact;
   int64_t          n_vertices, n_points, n_segments, n_triangles;
-  int64_t         *id;      /* [n_points] persistent, of each */
-  int64_t         *index;   /* [n_points] current index in its body; for fibres the segment */
+  int64_t         *id;      /* [n_points] persistent identity */
+  int64_t         *index;   /* [n_points] current index of the point in its body; for fibres, of the segment */
   double          *radius;  /* [n_points + n_segments] */
   double          *x0, *x1; /* [n_vertices][3] */
 };
@@ -57,7 +57,7 @@ static body_surface surface_of(const body *b)
   return s;
 }
 
-/* The nodes of triangles, in order, each with one of its triangles. */
+/* List the nodes of triangles in ascending order, each with one of its triangles. */
 static PetscErrorCode list_used(const body_surface *s, int32_t **used, int32_t **triangle, int64_t *n_used)
 {
   int32_t *of; /* [n_nodes] triangle + 1 */
@@ -117,7 +117,8 @@ static int64_t count_points(const body *b)
   return n;
 }
 
-/* Lay out all parts, surfaces first, so that their features keep their numbers. True if nothing has changed since the last step. */
+/* Compute the ranges of all bodies, surfaces first, so that the numbers of their features do not change. True if no range has changed since
+ * the last step. */
 static bool build_scene_layout(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources)
 {
   const int64_t old[4]  = {f->n_vertices, f->n_points, f->n_segments, f->n_triangles};
@@ -234,7 +235,7 @@ static void place_points(surface_scene *f, const contact_scene *s, int i, const 
 {
   const body         *b = s->body[i];
   const surface_part *p = &f->part[i];
-  for (int64_t k = 0; k < p->n_points && p->surface.n_triangles > 0; ++k) /* vertices have a place */
+  for (int64_t k = 0; k < p->n_points && p->surface.n_triangles > 0; ++k) /* points of surfaces are nodes of triangles */
     f->id[p->first_point + k] = f->used[i][k], f->index[p->first_point + k] = k;
   for (int64_t k = 0; k < p->n_points && p->surface.n_triangles == 0; ++k) {
     double       *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
@@ -356,7 +357,7 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
   out->key[0]            = contact_key(is_point ? DETECTOR_SURFACE_POINT : DETECTOR_SURFACE_EDGE, out->body_a, out->body_b);
   out->friction = law->friction, out->restitution = law->restitution, out->gap = p->gap;
   v3_copy(out->normal, p->normal);
-  /* Deforming bodies use the place of their own feature; rigid ones use the common place. */
+  /* On deforming bodies a contact acts at the point of the feature; on rigid bodies at the common point. */
   const bool   a_is_rigid = out->a.kind == FEATURE_FRAME, b_is_rigid = out->b.kind == FEATURE_FRAME;
   const double share = a_is_rigid == b_is_rigid ? 0.5 : a_is_rigid ? 0.0 : 1.0;
   for (int k = 0; k < 3; ++k) out->a.x[k] = out->b.x[k] = share * (p->x[0][k] - radius * p->normal[k]) + (1.0 - share) * p->x[1][k];

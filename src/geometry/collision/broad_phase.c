@@ -1,4 +1,4 @@
-/* Implementation: one tree query per primitive, in parallel; the results are stored in per-primitive slots first. */
+/* Implementation: one tree query per primitive, in parallel. Each query first writes to a small array of its primitive (SLOTS). */
 #include "geometry/collision/broad_phase.h"
 #include "core/memory.h"
 #include "core/team.h"

@@ -1,14 +1,14 @@
 /* Broad phase: candidate pairs of points and triangles, and of edges, whose vertices move along straight lines during a step.
  *
  * A candidate pair consists of two primitives whose swept bounding boxes are within a margin of each other. The boxes of triangles
- * and of edges are stored in two trees (box_tree.h), which are refitted every step and sorted again when they have become too
- * loose. The pairs and their order depend neither on the number of threads nor on the age of the trees. Used by the contact of
- * surfaces, meshes and fibres. */
+ * and of edges are stored in two trees (box_tree.h), which are refitted every step and sorted again when the area of their nodes has
+ * grown too much. The pairs and their order depend neither on the number of threads nor on when the trees were sorted. Used by the
+ * contact of surfaces, meshes and fibres. */
 #ifndef SS_GEOMETRY_COLLISION_BROAD_PHASE_H
 #define SS_GEOMETRY_COLLISION_BROAD_PHASE_H
 #include "geometry/primitive/box_tree.h"
 
-/* All primitives, on one set of vertices. The arrays are copied when the broad phase is created. */
+/* All primitives; they share one set of vertices. broad_phase_create copies the arrays. */
 typedef struct {
   int64_t        n_vertices, n_points, n_edges, n_triangles; /* at most INT32_MAX each */
   const int32_t *point;    /* [n_points] distinct vertices that are tested as points; NULL: all vertices, n_points = n_vertices */
@@ -20,7 +20,7 @@ typedef struct {
   const bool *meets;
 } broad_phase_surfaces;
 
-/* first: index into point[], or edge; second: triangle, or edge > first. */
+/* Point-triangle pair: first is an index into point[], second a triangle. Edge-edge pair: two edges, second > first. */
 typedef struct {
   int32_t first, second;
 } broad_phase_pair;
@@ -29,12 +29,12 @@ typedef struct broad_phase broad_phase;
 /* Fails with PETSC_ERR_ARG_OUTOFRANGE on vertices or bodies that do not exist. */
 PetscErrorCode broad_phase_create(const broad_phase_surfaces *s, broad_phase **out);
 void           broad_phase_destroy(broad_phase **b);
-/* Fit the boxes to a step from x0 to x1, [n_vertices][3] each, borrowed; margin >= 0 [m]. *bad: the first vertex with a position
- * that is not finite, or -1. If there is one, the boxes are not changed, and queries return the pairs of the previous step. */
+/* Fit the boxes to a step with positions x0 at its start and x1 at its end, [n_vertices][3] each [m], borrowed; margin >= 0 [m].
+ * *bad: first vertex with a position that is not finite, or -1. If *bad >= 0, queries return the pairs of the previous step. */
 PetscErrorCode broad_phase_update(broad_phase *b, const double *x0, const double *x1, double margin, int64_t *bad);
-/* Candidate pairs in ascending order of (first, second): the gap between the boxes is at most the margin along every axis. Pairs
- * that share a vertex, and pairs of bodies that are not tested, are excluded. *out is owned by b and valid until the next call of
- * the same kind. */
+/* Candidate pairs *out [*n] in ascending order of (first, second): the gap between the boxes is at most the margin along every axis.
+ * Pairs that share a vertex, and pairs of bodies that are not tested, are excluded. *out is owned by b and valid until the next call
+ * of the same function. */
 PetscErrorCode broad_phase_point_triangle(broad_phase *b, int64_t *n, const broad_phase_pair **out);
 PetscErrorCode broad_phase_edge_edge(broad_phase *b, int64_t *n, const broad_phase_pair **out);
 /* Start a traversal of the triangles whose swept boxes, without the margin, overlap or touch a given box. Thread-safe between

@@ -1,5 +1,5 @@
-/* The search of both queries of ccd.h, for the arithmetic given by the macros below. ccd.c includes this file twice: in double
- * precision for all queries, and in quadruple precision for the few that round-off leaves undecided.
+/* The search for the first collision, for the queries of ccd.h, in the arithmetic given by the macros below. ccd.c includes this file
+ * twice: in double precision for all queries, and in quadruple precision for the few queries that round-off does not permit to decide.
  *
  *   CCD(name)       the name in this arithmetic
  *   CCD_REAL        the type; CCD_SQRT(x) is its square root, accurate to a few U
@@ -8,28 +8,28 @@
  *                   SETTLE is used instead
  *   PIECES_MAX      maximum number of time intervals
  *
- * Both queries have the same form: the point closest to the origin of the parallelogram or triangle q + u e1 + v e2 of differences
- * between the two primitives, which is affine in (u, v) and in t. All differences are scaled by a power of two so that the largest
- * coordinate of a corner lies in [1/2, 1).
+ * Both queries have the same form. The differences between points of the two primitives form a parallelogram (edges) or a triangle
+ * q + u e1 + v e2, affine in (u, v) and in t; its point closest to the origin gives the distance. All differences are scaled by a power
+ * of two so that the largest coordinate of a corner is in [1/2, 1).
  *
  * Round-off bounds. A corner at time t is fl((1 - t) c0 + t c1) of differences c that were rounded once. Its error is at most 4 U:
  * U each from the difference, 1 - t, the product and the sum. Its product with n adds 3 U |n|_1; DIRECTION_ERROR exceeds these 7 U.
  * An edge at time t has an error of 4 U E, with E its largest coordinate at any time. Components of e1 x e2, at most 2 E1 E2, have
  * an error of 16 U E1 E2 from the factors and 4 U E1 E2 from the operations; the mean of two adds 2 U E1 E2. The product with q
- * gives 3 (22 + 8) U + 18 U, and the weighted mean of two of these adds 18 U, times Q E1 E2: 126. CUBIC_ERROR leaves a margin for
- * the subtractions that follow. */
-/* clang-format off: it takes CCD(shape) *p for a product */
+ * (largest coordinate Q) gives (3 (22 + 8) U + 18 U) Q E1 E2, and the weighted mean of two of these adds 18 U Q E1 E2: 126 in total.
+ * CUBIC_ERROR contains a margin for the subtractions that follow. */
+/* clang-format off: clang-format reads CCD(shape) *p as a product */
 #define DIRECTION_ERROR (10.0 * U)
 #define CUBIC_ERROR (200.0 * U)
 #define NORMAL_ERROR (64.0 * U)   /* of |e1 x e2| per E1 E2: sqrt(3) 22 and the error of the norm */
 #define FRACTION_ERROR (16.0 * U) /* of a quotient of differences, and of the abscissae 1/3, 2/3 */
 #define TIME_ERROR (4.0 * U)      /* of a + (b - a) fraction */
 #define UNIT_ERROR (16.0 * U)     /* of the length of a unit vector, and of products with the separation */
-#define UNDERFLOW 0x1p-900        /* far above the loss of triple products by underflow */
+#define UNDERFLOW 0x1p-900        /* far larger than the error of triple products by underflow */
 #define FLAT (1e8 * U * U)        /* squared sine of the angle below which the normal is not used */
 
 typedef struct {
-  CCD_REAL corner[3][LANES]; /* by component; lane 3 of a triangle repeats lane 0 */
+  CCD_REAL corner[3][LANES]; /* corner[k][i]: component k of corner i; corner 3 of a triangle repeats corner 0 */
   CCD_REAL edge[2][3];
 } CCD(shape);
 
@@ -67,7 +67,7 @@ static void CCD(shape_at)(const CCD(problem) * p, CCD_REAL t, CCD(shape) * out)
     for (int k = 0; k < 3; ++k) out->edge[i][k] = w * p->at[0].edge[i][k] + t * p->at[1].edge[i][k];
 }
 
-/* ---- the closest point at one time: chooses the separating plane; the proofs do not depend on its accuracy ---- */
+/* ---- the closest point at one time: its direction gives the separating plane; the proofs do not depend on its accuracy ---- */
 
 /* Closest point of the segment o + s e to the origin; stored in `best` if it is closer. */
 static void CCD(try_segment)(const CCD_REAL *o, const CCD_REAL *e, CCD_REAL u0, CCD_REAL v0, CCD_REAL du, CCD_REAL dv, CCD(nearest) * best)
@@ -78,8 +78,8 @@ static void CCD(try_segment)(const CCD_REAL *o, const CCD_REAL *e, CCD_REAL u0, 
   const CCD_REAL d    = CCD_SQRT(CCD(dot)(x, x));
   if (!(d < best->distance)) return;
   best->distance = d, best->u = u0 + s * du, best->v = v0 + s * dv;
-  /* Make the direction perpendicular to the edge to the last digit, because otherwise its ends would lie on the wrong side at tiny
-   * distances. At tolerance 0 this takes 11 intervals instead of 35 in the worst hand-made query of [Wang2021]. */
+  /* Make the direction perpendicular to the edge up to round-off. Otherwise, at very small distances, an end of the edge would lie on
+   * the wrong side of the plane. The worst hand-made query of [Wang2021] at tolerance 0 then takes 11 intervals instead of 35. */
   if (s > 0 && s < 1) CCD(axpy)(x, -CCD(dot)(x, e) / ee, e);
   for (int k = 0; k < 3; ++k) best->n[k] = x[k];
 }
@@ -142,10 +142,10 @@ static void CCD(nearest_point)(const CCD(shape) * s, bool is_square, CCD(nearest
   for (int k = 0; k < 3; ++k) out->n[k] = scale * N[k];
 }
 
-/* ---- proofs: the part of a time interval [a, b] that is not proved free, as fractions [lo, hi] of it; lo > hi: all of
- * it is free ---- */
+/* ---- proofs: [lo, hi] is the part of a time interval [a, b], in fractions of its length, that is not proved free; lo > hi: the
+ * whole interval is free ---- */
 
-/* Separating plane with unit normal n at distance `separation`: the heights of the corners above it are linear in t. */
+/* Separating plane with unit normal n at distance `separation` from the origin: the heights of the corners above it are linear in t. */
 static void CCD(clip_by_plane)(const CCD(problem) * p, const CCD_REAL *n, const CCD(shape) * a, const CCD(shape) * b, CCD_REAL *lo,
                                CCD_REAL *hi)
 {
@@ -168,8 +168,8 @@ static void CCD(clip_by_plane)(const CCD(problem) * p, const CCD_REAL *n, const 
   }
 }
 
-/* Lower bound of the fraction over which a cubic keeps the sign of its first control value, by the hull of the control polygon. 2:
- * over the whole interval. */
+/* Lower bound of the fraction of the interval in which a cubic with Bernstein coefficients c has the sign of c[0], by the convex hull
+ * of the control polygon. 2: in the whole interval. */
 static CCD_REAL CCD(cubic_keeps_sign)(const CCD_REAL c[4], CCD_REAL error)
 {
   CCD_REAL g[4], first = 2;
@@ -226,9 +226,9 @@ static void CCD(clip)(const CCD(problem) * p, const CCD_REAL *n, const CCD(shape
 
 /* ---- the search ---- */
 
-/* Examine time intervals from the left, starting at *t. The remaining part of [a, b] is examined next; it is bisected if it did not
- * shrink by half. False if all intervals are proved free. Otherwise *t is the end of the time proved free, and *near the closest
- * point there. A NaN would count as near. */
+/* Examine time intervals in ascending order, starting at *t. The part of [a, b] that is not proved free is examined next; it is bisected
+ * if it is longer than half of [a, b]. Returns false if all intervals are proved free. Otherwise no collision occurs before *t, and
+ * *near is the closest point at *t. A distance of NaN counts as a collision. */
 static bool CCD(search)(const CCD(problem) * p, CCD_REAL *t, CCD(nearest) * near, int *pieces)
 {
   CCD_REAL a = *t, b = 1, rest[STACK][2];

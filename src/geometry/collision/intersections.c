@@ -1,4 +1,4 @@
-/* Implementation: a tree of triangle boxes, and one exact query per edge. */
+/* Implementation: a tree of the boxes of triangles (box_tree.h), and one query with exact predicates per edge. */
 #include "geometry/collision/intersections.h"
 #include "core/math3.h"
 #include "core/memory.h"

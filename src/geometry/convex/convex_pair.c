@@ -1,5 +1,5 @@
-/* Implementation: clipping of supporting features, closest points of spheres and capsules, and the choice of the method per
- * pair. */
+/* Implementation: clipping of the faces and edges closest to the other solid, closest points of spheres and capsules, and the choice of
+ * the method for each pair of kinds. */
 #include "geometry/convex/convex_pair.h"
 #include "geometry/convex/convex_distance.h"
 

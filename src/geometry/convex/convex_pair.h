@@ -5,10 +5,10 @@
 #include "geometry/convex/convex_pose.h"
 
 /* Write at most CONVEX_MAX_TOUCHES touches with a gap of at most `margin`; their feature numbers are distinct.
- *   flat sides         corners of the common area of two faces, the crossing of two edges, a corner, the closest points
- *   sphere, capsule    closest points, both ends of a capsule, closest points of its side and edges or other sides
- *   cylinder           two points of its side, points of its rim if it stands on a flat end, the deepest point
- *   half-space         corners and deepest points of the other solid
+ *   flat sides         corners of the common area of two faces, the crossing of two edges, a corner, or the closest points
+ *   sphere, capsule    closest points, both ends of a capsule, closest points of its side and of edges or other sides
+ *   cylinder           two points of its side, points of the rim of a flat end that is nearly parallel to the face, or the deepest point
+ *   half-space         corners or deepest points of the other solid
  * Two half-spaces have no touches. Unit normals point from b towards a. Gaps on curved surfaces are exact at the closest points only. */
 void convex_pair_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out);
 

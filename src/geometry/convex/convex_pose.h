@@ -21,7 +21,7 @@ typedef struct {
 
 /* Number of doubles of work space that a pose of s needs. */
 int64_t convex_pose_work_size(const convex_solid *s);
-/* Set p to s moved by x -> c + R x. s and the work space `work` are borrowed as long as p is used. */
+/* Set p to s after the rigid motion x -> c + R x. s and `work` [convex_pose_work_size] are borrowed as long as p is used. */
 void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], const double R[9], double *work);
 
 /* Radius around the core; 0 for solids that are their own core. */
@@ -40,15 +40,15 @@ typedef struct {
   double   x[3];      /* halfway between the surfaces */
   double   normal[3]; /* unit, from b towards a */
   double   gap;       /* from the surface of b to that of a along the normal; negative: penetration [m] */
-  uint64_t feature;   /* identifies the pair of features (corners, edges, ...), below 2^32; the same from step to step */
+  uint64_t feature;   /* number of the pair of features (corners, edges, ...), below 2^32; it does not change from step to step */
 } convex_touch;
-enum { CONVEX_MAX_TOUCHES = 20, CONVEX_MAX_CLIPPED = 18 }; /* in total; from the clipping of two faces */
+enum { CONVEX_MAX_TOUCHES = 20, CONVEX_MAX_CLIPPED = 18 }; /* maximum number of touches; of those, from the clipping of two faces */
 typedef struct {
   int          n;
   convex_touch touch[CONVEX_MAX_TOUCHES];
 } convex_touches;
 
-/* Append the touch between q on the surface of b and q + gap normal on that of a, if gap <= margin and the list is not full. */
+/* Append the touch of the points q on the surface of b and q + gap normal on that of a, if gap <= margin and the list is not full. */
 static inline void convex_touches_add(convex_touches *t, double margin, const double q[3], const double normal[3], double gap,
                                       uint64_t feature)
 {

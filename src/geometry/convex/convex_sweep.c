@@ -1,4 +1,4 @@
-/* Implementation: repeated steps of at most the distance divided by the closing speed. */
+/* Implementation: the fraction of the displacement is increased repeatedly by the distance divided by the closing displacement. */
 #include "geometry/convex/convex_sweep.h"
 #include "geometry/convex/convex_distance.h"
 

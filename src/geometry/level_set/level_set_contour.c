@@ -1,5 +1,5 @@
 /* Implementation: dual contouring with one vertex for each sheet of the surface that crosses a cell [Nielson2004]. Thin walls and
- * sharp rims remain closed surfaces, where a single vertex per cell would merge the two sheets. */
+ * sharp rims therefore remain closed surfaces; a single vertex per cell would merge their two sheets. */
 #include "geometry/level_set/level_set_contour.h"
 #include "core/eigen3.h"
 #include "core/math3.h"

@@ -1,8 +1,8 @@
 /* Implementation: adaptive quadrature of high order [Saye2015].
  *
- * Cells of a cubic grid that the surface cannot reach are entirely inside or outside. In all other cells, lines run along the
- * direction closest to the surface normal, at Gauss points of the two other directions. The ends of the inside part of a line are
- * found by root search, and the moments along the line are integrated exactly. As a function of the two other directions, the
+ * Cells of a cubic grid that do not contain the surface are entirely inside or outside. In all other cells, lines are placed at the Gauss
+ * points of two directions; they run along the third, which is closest to the surface normal. The ends of the inside part of a line are
+ * computed by root search, and the moments along the line are integrated exactly. As a function of the two other directions, the
  * length of the inside part has kinks where the surface leaves the cell through the faces at the ends of the lines. These kinks are
  * found as roots on the faces and edges of the cell, and the Gauss rule is applied between them, so that smooth surfaces are
  * integrated with high order. Cells that contain a sharp edge of the shape are subdivided further; there are few of them. */

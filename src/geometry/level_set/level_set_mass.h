@@ -4,8 +4,8 @@
 #include "geometry/level_set/level_set.h"
 #include "geometry/primitive/mass_properties.h"
 
-/* Integrals over {phi < 0}, for unit density. The bounds must contain all of it. phi must be 1-Lipschitz; every distance and every
- * minimum or maximum of distances is. The grid has about cells_along_longest cells along the longest side, rounded up to a multiple
- * of 8, at most 512. The order of summation is fixed. Relative error below 1e-6 (tests/unit/geometry/test_shape.c). */
+/* Mass properties of {phi < 0} for unit density. min, max: bounds that contain this set [m]. phi must be 1-Lipschitz, as every distance
+ * and every minimum or maximum of distances is. The grid has about cells_along_longest cells along the longest side, rounded up to a
+ * multiple of 8, at most 512. The order of summation is fixed. Relative error below 1e-6 (tests/unit/geometry/test_shape.c). */
 mass_properties level_set_mass(const level_set *phi, const double min[3], const double max[3], int cells_along_longest);
 #endif

@@ -1,4 +1,4 @@
-/* Implementation: tensor-product cubic B-splines with a tridiagonal prefilter along each axis. */
+/* Implementation: tensor-product cubic B-splines; their coefficients follow from tridiagonal systems along each axis. */
 #include "geometry/level_set/level_set_sampled.h"
 #include "core/math3.h"
 #include "core/memory.h"

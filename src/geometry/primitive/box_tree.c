@@ -1,4 +1,4 @@
-/* Implementation: Morton sort, bottom-up refit, and traversal with a small stack and 8-wide comparisons. */
+/* Implementation: sort by Morton code, bottom-up refit, and traversal with a stack and comparisons of 8 boxes at once. */
 #include "geometry/primitive/box_tree.h"
 #include "core/memory.h"
 #include "core/sort.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { W = BOX_TREE_WIDTH, KEY_BITS = 21, SERIAL_LIMIT = 2048 };
-static const double LOOSE = 1.5; /* growth of the node area that triggers a sort; a sort costs about two refits */
+static const double LOOSE = 1.5; /* growth of the node area that causes a sort; a sort takes about as long as two refits */
 
 static int64_t padded(int64_t n) { return (n + W - 1) / W * W; }
 

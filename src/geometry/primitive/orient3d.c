@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Error bounds of the filter, relative to the sum of the absolute values of all terms. [Shewchuk1997, sec. 4.3, 4.2] derives 7
- * (space) and 3 (plane) unit round-offs, and 4 for a height; twice that is used here. Contraction to fused operations only reduces
- * errors. Above SAFE, underflow in the terms has no effect. */
+/* Error bounds of the floating-point filter, relative to the sum of the absolute values of all terms. [Shewchuk1997, sec. 4.3, 4.2]
+ * derives 7 (orient3d) and 3 (orient3d_projected) unit round-offs, and 4 for orient3d_plane_side; these bounds are doubled here. Fused
+ * multiply-add instructions only reduce errors. Above SAFE, underflow in the terms has no effect. */
 #define SPACE_ERROR (8.0 * DBL_EPSILON)
 #define PLANE_ERROR (4.0 * DBL_EPSILON)
 #define SAFE 0x1p-900

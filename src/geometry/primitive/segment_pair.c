@@ -1,4 +1,4 @@
-/* Implementation: closest point of each end, and the common perpendicular for an interior solution. */
+/* Implementation: closest point of the other segment for each end, and the common perpendicular as interior solution. */
 #include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 

@@ -1,4 +1,4 @@
-/* Implementation: up to WINDING_RAYS pseudo-random rays, until one touches no border of a triangle. */
+/* Implementation: up to WINDING_RAYS rays in pseudo-random directions, until one contains no border point of a triangle. */
 #include "geometry/primitive/winding.h"
 #include "core/math3.h"
 #include "geometry/primitive/orient3d.h"

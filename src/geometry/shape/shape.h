@@ -1,5 +1,5 @@
-/* Shapes: the geometry that the `shape:` block of a job (shape_spec.h) describes. Created for bodies, obstacles, boundary
- * conditions and particle sources.
+/* Shapes: the geometry given by the `shape:` block of a job (shape_spec.h). Created for bodies, obstacles, boundary conditions
+ * and particle sources.
  *
  * A shape consists of level sets in the coordinates of the job. Bounded solids also have a closed surface and mass properties for
  * unit density; solids that are convex, or a union of convex parts, also have a list of convex solids. A container consists of one
@@ -15,31 +15,31 @@
 typedef struct {
   int             n_pieces;
   level_set     **piece;      /* [n_pieces] level sets; the solid is their union */
-  bool            is_bounded; /* then n_pieces is 1 (0 for a mesh after shape_create_surface), and the next four members are set */
-  double          min[3], max[3];
-  mass_properties mass;     /* for unit density, in the coordinates of the job */
-  triangle_mesh  *surface;  /* closed, sorted; NULL if not bounded */
-  triangle_mesh  *outline;  /* not bounded: an open surface for pictures; else NULL */
-  int             n_solids; /* 0: not a union of convex solids, or from shape_create_surface */
-  convex_solid   *solid;    /* [n_solids] convex solids; the solid is also their union */
+  bool            is_bounded; /* if true, n_pieces is 1 (0 for a mesh after shape_create_surface), and min, max, mass, surface are set */
+  double          min[3], max[3]; /* bounds [m] */
+  mass_properties mass;           /* for unit density, in the coordinates of the job */
+  triangle_mesh  *surface;        /* closed, sorted; NULL if not bounded */
+  triangle_mesh  *outline;        /* not bounded: an open surface for pictures; else NULL */
+  int             n_solids;       /* 0: not a union of convex solids, or created by shape_create_surface */
+  convex_solid   *solid;          /* [n_solids] convex solids; the solid is also their union */
 } shape;
 
 /* Create the shape of `spec`; free it with shape_destroy.
  *   node             mapping of the specification in the document, for positions in messages; may be NULL
- *   path             its dotted path in the job
- *   d                receives invalid input; *out is NULL then, and the function still succeeds
+ *   path             dotted path of this mapping in the job
+ *   d                errors in the input are added to this list; *out is then NULL, and the function returns success
  *   surface_spacing  edge length of the surface mesh [m]; NaN: a default for the shape (a box has its 8 corners)
  * Mass properties are closed forms for primitives, exact integrals over the triangles for meshes and convex polyhedra, and
  * quadrature for other boolean combinations (relative error below 1e-6, level_set_mass.h). */
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
                             shape **out);
-/* The same if only the surface is needed. Meshes from files are not sampled to a level set, which would fail for thin or sharp
- * ones; n_pieces is 0 then. Other shapes, and shapes that are not bounded, are as in shape_create, but without convex solids. */
+/* As shape_create, without convex solids, for callers that need only the surface. A mesh from a file is not sampled to a level set, which
+ * would fail for thin or sharp meshes; n_pieces is then 0. */
 PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                     double surface_spacing, shape **out);
 void           shape_destroy(shape **s);
 
-/* The exact surface of a box or of an intersection of boxes, half-spaces and such intersections, with finite bounds min, max; one
- * fan of triangles per face. *out stays NULL for other shapes, or beyond 64 faces. An empty solid has no triangles. */
+/* The exact surface of a box, or of an intersection of boxes, half-spaces and such intersections, with finite bounds min, max [m]. Each face
+ * is a fan of triangles. *out is not changed for other shapes and beyond 64 faces. An empty solid has no triangles. */
 PetscErrorCode shape_polyhedron(const shape_spec *spec, const double min[3], const double max[3], triangle_mesh **out);
 #endif

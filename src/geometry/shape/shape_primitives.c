@@ -1,4 +1,4 @@
-/* Implementation: conversion of the specifications, and closed forms of volume, centre and inertia. */
+/* Implementation: calls of the level set and mesh generators, and closed forms of volume, centre of mass and inertia. */
 #include "geometry/shape/shape_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -6,9 +6,9 @@
 #include "geometry/shape/shape_spec.h"
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
-/* For sphere, box, cylinder, capsule, torus, ellipsoid and revolution; the level set also for plane and rabbit. The rigid motion of
- * the shape is not applied. The vertices of the surface lie on the exact surface; spacing NaN: a default for the shape. Mass
- * properties in closed form, for unit density. */
+/* Valid for sphere, box, cylinder, capsule, torus, ellipsoid and revolution; the level set also for plane and rabbit. The rigid motion of
+ * the specification is not applied. Surface: vertices lie on the exact surface, edges have the length `spacing` [m]; NaN: a default for the
+ * shape. Mass properties: closed forms, for unit density. *out is owned by the caller. */
 PetscErrorCode  shape_primitive_level_set(const shape_spec *s, level_set **out);
 PetscErrorCode  shape_primitive_surface(const shape_spec *s, double spacing, triangle_mesh **out);
 mass_properties shape_primitive_mass(const shape_spec *s);

@@ -1,5 +1,5 @@
-/* The `shape:` block of a job: structs filled by the key table shape_table, and the rigid motion of a shape. Included by all keys
- * that contain a shape; shape.h builds the geometry. */
+/* The `shape:` block of a job: structs filled by the key table shape_table, and the rigid motion of a shape. Included by all key tables
+ * that contain a shape; shape.h creates the geometry. Lengths in m; the keys are documented by the help texts in shape_spec.c. */
 #ifndef SS_GEOMETRY_SHAPE_SHAPE_SPEC_H
 #define SS_GEOMETRY_SHAPE_SHAPE_SPEC_H
 #include "core/key_table.h"
@@ -46,7 +46,7 @@ typedef struct {
   const shape_spec *from;
   key_list          minus;
 } shape_difference_spec;
-struct shape_spec { /* exactly one of the first fourteen members, then an optional rigid motion */
+struct shape_spec { /* exactly one of the first fourteen members is set; the last line is an optional rigid motion */
   const shape_sphere_spec     *sphere;
   const shape_box_spec        *box;
   const shape_segment_spec    *cylinder, *capsule;
@@ -58,7 +58,7 @@ struct shape_spec { /* exactly one of the first fourteen members, then an option
   const shape_mesh_spec       *mesh;
   const shape_rabbit_spec     *rabbit;
   const shape_difference_spec *difference;
-  key_list                     unite, intersect; /* union, intersection: of shape_spec */
+  key_list                     unite, intersect; /* keys `union` and `intersection`: lists of shape_spec */
   double                       rotate_deg, axis[3], about[3], translate[3];
 };
 extern const key_table shape_table;

@@ -1,4 +1,4 @@
-/* Tetrahedral meshes: the volume of a deformable solid, with its boundary surface.
+/* Tetrahedral meshes of deformable solids, with their boundary surfaces.
  *
  * A tetrahedron (a, b, c, d) is positive: (b - a) x (c - a) . (d - a) > 0. Meshes from the generators (tet_mesh_primitives.h,
  * tet_mesh_stuffing.h) and from files (tet_mesh_import) are sound: tet_mesh_check reports no defect. Positions are the rest
@@ -18,7 +18,7 @@ typedef struct {
   double        *vertex_volume;
   triangle_mesh *surface;        /* the boundary, oriented outwards; triangles in the order of their tetrahedra */
   int32_t       *surface_vertex; /* [surface->n_vertices] vertex of the mesh for each surface vertex, ascending */
-  int32_t       *surface_tet;    /* [surface->n_triangles] the tetrahedron behind each triangle */
+  int32_t       *surface_tet;    /* [surface->n_triangles] the tetrahedron of which each triangle is a face */
 } tet_mesh;
 
 /* Allocate a mesh with zeroed arrays; at most INT32_MAX vertices and INT32_MAX / 4 tetrahedra. Free it with tet_mesh_destroy. */
@@ -38,9 +38,9 @@ double tet_mesh_signed_volume(const double *x, const int32_t tet[4]);
 /* ---- defects ---- */
 
 /* Defects of a mesh. For a sound mesh all counts are 0 and n_parts is 1. `first_*` is an example; -1: none. The vertex order of a
- * tetrahedron is compared with that of its neighbours through their common faces. A negative tetrahedron whose order is mirrored is
- * only listed wrongly (flipped; tet_mesh_orient repairs it). If the sign of the volume contradicts the vertex order, the tetrahedron
- * lies on the wrong side of a common face (inverted), and the mesh is folded. */
+ * tetrahedron is compared with that of its neighbours through their common faces. Flipped: the volume is negative because the vertices
+ * are listed in mirrored order; tet_mesh_orient corrects it. Inverted: the sign of the volume contradicts the vertex order, so that the
+ * tetrahedron lies on the wrong side of a common face, and the mesh is folded. */
 typedef struct {
   int64_t n_not_finite, first_not_finite;      /* vertices */
   int64_t n_bad_index, first_bad_index;        /* tetrahedra with vertex numbers out of range; further checks are skipped */
@@ -60,12 +60,12 @@ PetscErrorCode tet_mesh_check(const tet_mesh *m, tet_mesh_defects *out);
 /* allow_parts: accept several components. */
 bool tet_mesh_is_sound(const tet_mesh_defects *d, bool allow_parts);
 
-/* Numbers of vertices and tetrahedra in the file, for messages. NULL, or a NULL member: numbers from 0. */
+/* Numbers of vertices and tetrahedra in the file, for messages. A NULL pointer to the struct or a NULL member: numbers from 0. */
 typedef struct {
   const int64_t *vertex, *tet; /* [n_vertices], [n_tets] */
 } tet_mesh_names;
 /* PETSC_ERR_USER_INPUT with "name: most severe defect, its number, position and remedy" unless the mesh is sound. */
 PetscErrorCode tet_mesh_require(const char *name, const tet_mesh *m, bool allow_parts, const tet_mesh_names *names);
-/* Swap the last two vertices of all flipped tetrahedra. n_flipped, their number, may be NULL. */
+/* Swap the last two vertices of all flipped tetrahedra. *n_flipped: number of flipped tetrahedra; may be NULL. */
 PetscErrorCode tet_mesh_orient(tet_mesh *m, int64_t *n_flipped);
 #endif

@@ -4,8 +4,8 @@
  * a tetrahedron with its three neighbours. Two adjacent bricks then cut their common side along the same diagonal, between its even
  * corners. This only requires that all corners can be coloured consistently; the bricks may be deformed.
  *
- * Round solids consist of an inner square or cube with n bricks per side, wrapped in m layers of bricks ("O-grid"). No brick has
- * more than one side on the round surface, so that none is flattened there. */
+ * Round solids consist of an inner square or cube with n bricks per side, surrounded by m layers of bricks ("O-grid"). No brick has
+ * more than one side on the round surface; a brick with two such sides would be nearly flat. */
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -4,8 +4,8 @@
 #include "geometry/tet_mesh/tet_mesh.h"
 
 /* Edges are about `spacing` long (diagonals up to 1.7 of it). Boundary vertices lie exactly on the surface, and sharp edges are
- * preserved. Each hexahedral cell ("brick") is cut into five tetrahedra; mirrored cuts alternate like a chessboard, so that no
- * direction is preferred. Dihedral angles: 54.7 to 90 degrees for a box of cubes, above 15 degrees otherwise (see the tests). A
+ * preserved. Each hexahedral cell ("brick") is cut into five tetrahedra; adjacent bricks have mirrored cuts, so that no direction is
+ * preferred. Dihedral angles: 54.7 to 90 degrees for a box of cubes, above 15 degrees otherwise (see the tests). A
  * spacing larger than the shape gives the coarsest possible mesh. *out is owned by the caller. PETSC_ERR_USER_INPUT for sizes that
  * are not positive, or beyond 40 million tetrahedra. The bits do not depend on the number of threads. */
 PetscErrorCode tet_mesh_box(const double min[3], const double max[3], double spacing, tet_mesh **out);

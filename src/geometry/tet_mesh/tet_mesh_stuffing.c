@@ -1,13 +1,13 @@
 /* Implementation: isosurface stuffing on a uniform body-centred cubic lattice [LabelleShewchuk2007].
  *
- * The lattice points are the corners ("even" points) and the centres ("odd" points) of cubes. Its tetrahedra are congruent: one
- * long edge between two even points, one between two odd points, both of the length of a cube edge and perpendicular, and four
- * short edges.
+ * The lattice points are the corners ("even" points) and the centres ("odd" points) of cubes. All tetrahedra are congruent. Each has a
+ * long edge between two even points and a long edge between two odd points, which are perpendicular and as long as a cube edge, and
+ * four short edges.
  * 1. A cut point is computed on every edge along which phi changes its sign.
- * 2. A lattice point with a cut point closer than alpha edge lengths is moved ("warped") onto the closest one and counts as on the
- *    surface. Its other cut points are discarded. The remaining cut points keep their distance from the corners.
- * 3. The inside part of every tetrahedron is kept: the whole tetrahedron, or the part up to its cut points. Quadrilaterals that
- *    arise on its faces are split by a rule that depends on the face only, so that neighbours agree.
+ * 2. A lattice point with a cut point closer than alpha edge lengths is moved ("warped") onto the closest one and is then a point of
+ *    the surface. Its other cut points are discarded. All remaining cut points are at least this distance from the lattice points.
+ * 3. The mesh consists of the inside parts of all tetrahedra: a complete tetrahedron, or the part up to its cut points. Quadrilaterals
+ *    on its faces are split by a rule that depends on the face only, so that neighbours agree.
  * The values of alpha are those of the paper; with them the angle bounds hold for any position of the surface in the lattice. */
 #include "geometry/tet_mesh/tet_mesh_stuffing.h"
 #include "core/math3.h"

@@ -1,4 +1,4 @@
-/* Implementation: median splits, four triangles per leaf, depth-first search with the closer child first. */
+/* Implementation: tree by median splits, at most four triangles per leaf; depth-first search that visits the closer child first. */
 #include "geometry/triangle_mesh/triangle_bvh.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -8,7 +8,7 @@ enum { LEAF_SIZE = 4, MAX_DEPTH = 64 };
 
 typedef struct {
   double  min[3], max[3];
-  int32_t first, count; /* leaf: count > 0 triangles from `first` on; else count = 0 and children first, first + 1 */
+  int32_t first, count; /* leaf: count > 0 triangles, from `first` on; inner node: count = 0, children `first` and `first` + 1 */
 } bvh_node;
 
 struct triangle_bvh {

@@ -11,7 +11,7 @@ typedef struct triangle_bvh triangle_bvh;
 /* The mesh is borrowed. It must be sound (triangle_mesh_check) and outlive the tree. */
 PetscErrorCode triangle_bvh_create(const triangle_mesh *m, triangle_bvh **out);
 void           triangle_bvh_destroy(triangle_bvh **b);
-/* Signed distance of x, negative inside; nearest [3] is the closest point, may be NULL. *hint: a triangle that is probably close,
- * -1 for none; on return the closest one. The hint changes the distance by round-off only. Thread-safe. */
+/* Signed distance of x from the surface [m], negative inside. nearest [3]: the closest point; may be NULL. *hint in: a triangle that is
+ * probably close, or -1; out: the closest triangle. The hint changes the distance by round-off only. Thread-safe. */
 double triangle_bvh_distance(const triangle_bvh *b, const double x[3], int32_t *hint, double nearest[3]);
 #endif

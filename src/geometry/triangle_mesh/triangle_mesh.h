@@ -1,8 +1,8 @@
-/* Closed triangle meshes: the surface of a solid.
+/* Triangle meshes: the closed surface of a solid, or the open or closed surface of a cloth.
  *
- * Triangles are oriented so that (b - a) x (c - a) points out of the solid. All functions that need an inside (volume, sampled
+ * Triangles (a, b, c) are oriented so that (b - a) x (c - a) points out of the solid. All functions that need an inside (volume, sampled
  * level sets, convex solids) require a mesh without defects; triangle_mesh_check reports them. Used for shapes, for the surfaces of
- * tetrahedral meshes and for cloth (which may be open). */
+ * tetrahedral meshes and for cloth. */
 #ifndef SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_H
 #define SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_MESH_H
 #include "core/error.h"
@@ -19,18 +19,18 @@ PetscErrorCode triangle_mesh_create(int64_t n_vertices, int64_t n_triangles, tri
 PetscErrorCode triangle_mesh_copy(const triangle_mesh *m, triangle_mesh **out);
 void           triangle_mesh_destroy(triangle_mesh **m);
 
-/* x <- c + R x. */
+/* x <- c + R x, and x <- factor x. */
 void triangle_mesh_transform(triangle_mesh *m, const double c[3], const double R[9]);
 void triangle_mesh_scale(triangle_mesh *m, double factor);
 void triangle_mesh_flip(triangle_mesh *m); /* reverse the orientation of every triangle */
 void triangle_mesh_bounds(const triangle_mesh *m, double min[3], double max[3]);
 /* Remove vertices that no triangle uses; the order of vertices and of triangles is kept. */
 PetscErrorCode triangle_mesh_compact(triangle_mesh *m);
-/* Renumber the vertices by recursive bisection of space, so that each run of 2^k vertices (k up to 8, starting at a multiple of
- * 2^k) is compact. Triangles are sorted by their smallest vertex. */
+/* Renumber the vertices by recursive bisection of space: the vertices i 2^k ... (i + 1) 2^k - 1 (k up to 8) are close to each other.
+ * Triangles are sorted by their smallest vertex. */
 PetscErrorCode triangle_mesh_sort(triangle_mesh *m);
 
-/* Defects of a mesh. A sound mesh has volume > 0, and all counts are 0 except n_unused and n_parts. `first_*` is an example; -1:
+/* Defects of a mesh. A sound mesh has volume > 0 [m^3], and all counts are 0 except n_unused and n_parts. `first_*` is an example; -1:
  * none. */
 typedef struct {
   int64_t n_not_finite, first_not_finite;      /* vertices */
@@ -55,11 +55,11 @@ void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defe
  *   depth      the largest distance by which such an edge would have to move to no longer intersect: past one of its ends, or past
  *              the border of the triangle (at most its inradius); 0 if there is none; may be NULL [m] */
 PetscErrorCode triangle_mesh_crossings(const triangle_mesh *m, int64_t *n, int32_t first[2], double *depth);
-/* The same as one line for users; "" if there are no intersections. */
+/* Result of triangle_mesh_crossings as one line for users; "" if there are no intersections. */
 PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size, char *text);
 
-/* Split edges longer than `spacing` at their midpoint until there are none. The surface does not change. Fails with
- * PETSC_ERR_USER_INPUT beyond 10 million vertices. */
+/* Bisect edges until none is longer than `spacing` [m]. The shape of the surface does not change. PETSC_ERR_USER_INPUT beyond 10 million
+ * vertices. */
 PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing);
 
 /* Exact integrals over the polyhedron by the divergence theorem. The reference point is the centre of its bounds, so that meshes

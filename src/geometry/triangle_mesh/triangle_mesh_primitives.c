@@ -1,4 +1,4 @@
-/* Implementation: lattice on the box, subdivided icosahedron, and rings of vertices around an axis. */
+/* Implementation: square lattice on each side of a box, subdivided icosahedron for a sphere, rings of vertices around an axis otherwise. */
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* Implementation: all sides are sorted by their vertices; runs of equal keys are edges. */
+/* Implementation: the sides of all triangles are sorted by their vertices; consecutive sides with equal vertices form an edge. */
 #include "geometry/triangle_mesh/triangle_topology.h"
 #include "core/memory.h"
 #include "core/sort.h"

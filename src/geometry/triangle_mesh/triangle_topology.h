@@ -1,7 +1,7 @@
 /* Adjacency of a triangle surface: neighbours, edges, and the triangles around each vertex. Open borders are allowed (cloth).
  *
- * Positions are not used, so that one topology serves a deforming surface for the whole run. "Side i" of a triangle is opposite to
- * its corner i, from corner (i + 1) % 3 to corner (i + 2) % 3. Used by the contact of meshes and surfaces and by cloth. */
+ * Positions are not used, so that one topology is valid for a deforming surface during the whole run. Side i of a triangle is opposite to
+ * its corner i; it extends from corner (i + 1) % 3 to corner (i + 2) % 3. Used by the contact of meshes and surfaces and by cloth. */
 #ifndef SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_TOPOLOGY_H
 #define SS_GEOMETRY_TRIANGLE_MESH_TRIANGLE_TOPOLOGY_H
 #include "core/error.h"
@@ -12,14 +12,14 @@ typedef struct {
   int32_t *neighbor;      /* [n_triangles][3] triangle across side i, -1 at a border */
   int32_t *neighbor_side; /* [n_triangles][3] number of that side in the neighbour, -1 at a border */
   int32_t *edge;          /* [n_edges][2] low vertex first; edges ascend by (low, high) */
-  int32_t *edge_triangle; /* [n_edges][2] the lower triangle first; -1 at a border */
+  int32_t *edge_triangle; /* [n_edges][2] triangles of the edge, the lower number first; second -1 at a border */
   int32_t *side_edge;     /* [n_triangles][3] edge of side i */
   int32_t *fan_start;     /* [n_vertices + 1] */
   int32_t *fan;           /* [fan_start[n_vertices]] triangles around each vertex, ascending */
 } triangle_topology;
 
-/* tri [n_triangles][3]: copied; indices must be in range. Fails with PETSC_ERR_USER_INPUT and the numbers of the vertices if more
- * than two triangles share an edge, if two neighbours have opposite orientations, or if a triangle contains a vertex twice. */
+/* Create the topology of tri [n_triangles][3], which is copied; indices must be in range. PETSC_ERR_USER_INPUT with the numbers of the
+ * vertices if more than two triangles share an edge, two neighbours have opposite orientations, or a triangle contains a vertex twice. */
 PetscErrorCode triangle_topology_create(int64_t n_vertices, int64_t n_triangles, const int32_t *tri, triangle_topology **out);
 void           triangle_topology_destroy(triangle_topology **t);
 /* Corner number (0, 1, 2) of `vertex` in `triangle`; -1 if the triangle does not contain it. */
