@@ -197,7 +197,7 @@ const run_file run_files[] = {
 /* clang-format off */
 #define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
 static const key_spec machine_keys[] = {
-  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "versions of the file libraries"), TEXT(system, "operating system"), TEXT(processor, "processor model"),
+  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "versions of HDF5 and libyaml"), TEXT(system, "operating system"), TEXT(processor, "processor model"),
   {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "number of CPUs available to the run"},
   {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "memory of the machine in bytes"},
   {.name = NULL}};
