@@ -103,7 +103,7 @@ static PetscErrorCode print_file_reference(text_buffer *b)
               "| `measure/NAME.csv` | `step`, `time [s]`, and the value of the measure with its name and unit; `nan` if it has no value |\n"
               "| `stages.csv` | `stage`, `seconds [s]`, `calls`, `traffic [byte]`, `operations`; 0 if not counted |\n\n"
               "## summary.txt\n\n"
-              "The first lines describe the last start: version, job, steps, wall time, threads, failed attempts. `memory` has two numbers. "
+              "The first lines describe the last start: version, job, steps, wall time, threads, retries. `memory` has two numbers. "
               "The peak resident memory is that\n"
               "of the process, with libraries and program code, as the operating system reports it. Tracked allocations are the arrays "
               "that stickslip allocates itself.\n"
