@@ -35,5 +35,5 @@ static const key_spec solver_keys[] = {
   {.name = "petsc", .type = KEY_TREE, .offset = offsetof(solver_options, petsc), .is_optional = true,
    .help = "options of PETSc by name, without the dash; nested keys are joined with _; docs/reference/petsc.md lists the prefixes of the solvers. An option that no solver reads is an error"},
   KEYS_END};
-const key_table solver_table = {.name = "solver", .help = "How a step is solved. Blocks that the formulation does not use are validated and reported as unused.", .size = sizeof(solver_options), .keys = solver_keys};
+const key_table solver_table = {.name = "solver", .help = "Solvers of a time step. Blocks that the formulation does not use are validated and reported as unused.", .size = sizeof(solver_options), .keys = solver_keys};
 /* clang-format on */

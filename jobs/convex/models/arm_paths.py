@@ -1,29 +1,29 @@
 #!/usr/bin/env python3
 """Tables of joint positions for arm7.urdf: its hand points down and follows waypoints.
 
-Run without arguments, it writes tear_left.csv, tear_right.csv, roll_left.csv and roll_right.csv beside itself, for the jobs dough_tearing and
+Run without arguments, it writes tear_left.csv, tear_right.csv, roll_left.csv and roll_right.csv into its own folder, for the jobs dough_tearing and
 dough_rolling. Lengths in m, times in s, angles in rad.
 
-Between waypoints the tips of the fingers go straight and evenly. Seven joints can hold a hand at a place in many ways; here both rolls stay at 0,
-and what is left has a solution in closed form: the yaw turns the arm into the vertical plane of the hand, shoulder and elbow bring the wrist
-there (two links in a plane, elbow up), the pitch makes the hand point down, and the roll turns it. Joints move evenly from row to row: with rows
-every 0.05 s the hand is at most 0.3 mm off the straight way."""
+Between waypoints the tips of the fingers move along straight lines with constant velocity. Seven joints have several solutions for one position of
+the hand. Here both roll joints of the arm stay at 0, and the others follow in closed form: the yaw rotates the arm into the vertical plane of the
+hand, shoulder and elbow position the wrist (two links in a plane, elbow up), the pitch directs the hand downwards, and the last joint rotates it.
+Joint positions are interpolated linearly between rows: with rows every 0.05 s the hand deviates by at most 0.3 mm from the line."""
 from math import acos, atan2, cos, hypot, pi, radians, sin
 from pathlib import Path
 
 SHOULDER, UPPER, FORE, HAND = 0.34, 0.4, 0.4, 0.24  # height of the shoulder, lengths of the links, wrist to tips
-HALF_OPEN = 0.08                                    # from the middle to an open finger
-STEP = 0.05                                         # between rows
+HALF_OPEN = 0.08                                    # distance of an open finger from the middle
+STEP = 0.05                                         # time between rows of a table
 JOINTS = "yaw", "shoulder", "upper_roll", "elbow", "fore_roll", "pitch", "roll", "left_finger"
 
 
 def joints(base, place, turn, half):
-    """Of an arm at base (x, y, yaw), whose tips are to be at place (x, y, z) and close along the direction at angle turn, half apart each."""
+    """Joint positions of an arm at base (x, y, yaw) whose finger tips are at place (x, y, z). They close along the direction at angle turn; each is at distance half from place."""
     x, y, z = place[0] - base[0], place[1] - base[1], place[2] + HAND - SHOULDER
     yaw, r = atan2(y, x), hypot(x, y)
     elbow = acos((r * r + z * z - UPPER**2 - FORE**2) / (2 * UPPER * FORE))
     shoulder = atan2(r, z) - atan2(FORE * sin(elbow), UPPER + FORE * cos(elbow))
-    turned = (yaw - turn) % pi - pi / 2  # fingers are alike: half a turn makes no difference
+    turned = (yaw - turn) % pi - pi / 2  # the fingers are equal: a rotation by pi has no effect
     return (yaw - base[2] + pi) % (2 * pi) - pi, shoulder, 0.0, elbow, 0.0, pi - shoulder - elbow, turned, HALF_OPEN - half
 
 
@@ -46,7 +46,7 @@ def write(name, base, way, end):
 
 
 def tear(side):
-    """Both arms lift, come down, close on the dough, lift it, pull apart, lower the pieces and let go. side: -1 or 1, along y."""
+    """Path of one hand: both arms rise, descend, close on the dough, lift it, pull apart, lower the pieces and release them. side: -1 or 1, along y."""
     waypoints = [  # t, up, apart, half
         (0.0, 0.0, 0.0, 0.08), (0.2, 0.12, 0.0, 0.08), (0.3, 0.12, 0.0, 0.08), (0.5, 0.0, 0.0, 0.08),
         (0.8, 0.0, 0.0, 0.032), (1.2, 0.12, 0.0, 0.032), (1.3, 0.12, 0.0, 0.032), (1.9, 0.12, 0.15, 0.032),
@@ -60,7 +60,7 @@ def tear(side):
 
 
 def roll(side):
-    """The pin, held 0.22 m from its middle on either side: down and back, up and forward, turned, down and forward, up and back, deeper and back."""
+    """Path of one hand, 0.22 m from the middle of the pin: down and back, up and forward, rotate, down and forward, up and back, deeper and back."""
     dx, dy = cos(radians(30)), sin(radians(30))
     waypoints = [  # t, x, y, z of the pin's axis, its turn in degrees
         (0.0, 0.13, 0.0, 0.19, 0.0), (0.3, 0.13, 0.0, 0.19, 0.0), (0.5, 0.13, 0.0, 0.09, 0.0), (1.8, -0.286, 0.0, 0.09, 0.0),

@@ -90,7 +90,7 @@ static const key_spec job_keys[] = {
   {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table,
    .help = "contact parameters"},
   {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, scene.solver), .fallback = "{}", .table = &solver_table,
-   .help = "how a step is solved", .may_change = true},
+   .help = "solvers of a time step", .may_change = true},
   {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table,
    .help = "files that are written, and how often", .may_change = true},
   {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table,

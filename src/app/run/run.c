@@ -45,7 +45,7 @@
  * start of the run or the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
 /* clang-format off */
 #define RUN_STATE_TABLE(X)                                                                       \
-  X(step, "step", int64_t, FIELD_I64, "1", "whole steps done")                                   \
+  X(step, "step", int64_t, FIELD_I64, "1", "number of completed steps")                                   \
   X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the current time.step was set") \
   X(base_time, "base_time", double, FIELD_F64, "s", "time at base_step")                         \
   X(dt, "time_step", double, FIELD_F64, "s", "time step in use")                                 \
@@ -56,8 +56,8 @@
   X(newton, "newton", int64_t, FIELD_I64, "1", "Newton iterations so far")                       \
   X(linear, "linear", int64_t, FIELD_I64, "1", "iterations of the linear solver so far")         \
   X(contacts, "contacts", int64_t, FIELD_I64, "1", "active contacts after the last step")        \
-  X(friction_work, "friction_work", double, FIELD_F64, "J", "work done by friction so far") \
-  X(friction_work_deficit, "friction_work_deficit", double, FIELD_F64, "J", "further work if friction had been opposite to the slip") \
+  X(friction_work, "friction_work", double, FIELD_F64, "J", "energy dissipated by friction so far") \
+  X(friction_work_deficit, "friction_work_deficit", double, FIELD_F64, "J", "additional dissipation if friction had been exactly opposite to the slip") \
   X(max_penetration, "max_penetration", double, FIELD_F64, "m", "largest penetration depth so far")
 /* clang-format on */
 

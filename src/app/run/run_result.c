@@ -181,7 +181,7 @@ const run_file run_files[] = {
     {"history.csv", "one row per step: energies, momenta, contacts, iterations", "after each step, or each output.history_every steps"},
     {"measure/NAME.csv", "one table per entry of measure: in the job", "after each step, or at intervals of the measure"},
     {"fclib/", "contact problems of formulation exact for `stickslip friction`", "each output.fclib steps"},
-    {"result.yaml", "for programs: status, totals and statistics of the measures", "at the start, with each checkpoint and at the end"},
+    {"result.yaml", "status, totals and statistics of the measures, for programs", "at the start, with each checkpoint and at the end"},
     {"summary.txt", "iterations, contacts, totals of the columns of history.csv, time by stage; of the last start", "at the end"},
     {"stages.csv", "time of each stage, of all starts", "with checkpoints and at the end"},
     {"machine.yaml", "program, libraries and machine", "at the start"},
@@ -197,7 +197,7 @@ const run_file run_files[] = {
 /* clang-format off */
 #define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
 static const key_spec machine_keys[] = {
-  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "versions of the file libraries"), TEXT(system, "operating system"), TEXT(processor, "processor model"),
+  TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "versions of HDF5 and libyaml"), TEXT(system, "operating system"), TEXT(processor, "processor model"),
   {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "number of CPUs available to the run"},
   {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "memory of the machine in bytes"},
   {.name = NULL}};

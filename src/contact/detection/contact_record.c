@@ -42,7 +42,7 @@ PetscErrorCode contact_points_fields(contact_points *p, field_table *table)
   PetscCall(field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, flags, "outward normal of the object"));
   PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, flags, "distance of the point, negative inside"));
   PetscCall(field_table_add(table, group, "source", "1", FIELD_I32, 1, &p->source_body, flags, "body that owns the point"));
-  PetscCall(field_table_add(table, group, "object", "1", FIELD_I32, 1, &p->object_body, flags, "body that is touched"));
+  PetscCall(field_table_add(table, group, "object", "1", FIELD_I32, 1, &p->object_body, flags, "body with the surface"));
   PetscCall(field_table_add(table, group, "sliding", "1", FIELD_U8, 1, &p->is_sliding, flags, "1: slides, 0: sticks"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

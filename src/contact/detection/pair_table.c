@@ -201,14 +201,13 @@ PetscErrorCode pair_table_fields(pair_table *t, int32_t n_bodies, field_table *f
   PetscCall(field_table_add_group(fields, "contact/attachments", FIELD_GROUP_PLAIN, &t->n, t, &group));
   group->resize   = pair_table_resize;
   group->restored = pair_table_restored;
-  PetscCall(
-      field_table_add(fields, group, "source", "1", FIELD_I32, 1, &t->source, FIELD_CHECKPOINT, "number of the body that owns the point"));
+  PetscCall(field_table_add(fields, group, "source", "1", FIELD_I32, 1, &t->source, FIELD_CHECKPOINT, "body that owns the point"));
   PetscCall(field_table_add(fields, group, "object", "1", FIELD_I32, 1, &t->object, FIELD_CHECKPOINT,
                             "number of the object that carries the attachment"));
   PetscCall(field_table_add(fields, group, "point", "1", FIELD_I64, 1, &t->point, FIELD_CHECKPOINT, "identity of the point in its body"));
   PetscCall(
       field_table_add(fields, group, "attachment", "m", FIELD_F64, 3, &t->X, FIELD_CHECKPOINT, "attachment in the frame of the object"));
   PetscCall(field_table_add(fields, group, "speed", "m/s", FIELD_F64, 1, &t->speed, FIELD_CHECKPOINT,
-                            "fastest approach since the pair came to be; 0 without restitution"));
+                            "largest approach speed so far; 0 without restitution"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -586,11 +586,11 @@ PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
   PetscCall(field_table_add_group(table, "contact/edge_attachments", FIELD_GROUP_PLAIN, &e->n_known, c, &g));
   g->resize   = penalty_edges_resize;
   g->restored = penalty_edges_restored;
-  PetscCall(field_table_add(table, g, "bodies", "1", FIELD_I32, 2, &e->stored_body, flags, "that the two edges are of"));
-  PetscCall(field_table_add(table, g, "edges", "1", FIELD_I32, 2, &e->stored_edge, flags, "of their surfaces"));
-  PetscCall(field_table_add(table, g, "fractions", "1", FIELD_F64, 2, &e->stored_at, flags, "of the way along each edge"));
+  PetscCall(field_table_add(table, g, "bodies", "1", FIELD_I32, 2, &e->stored_body, flags, "bodies of the two edges"));
+  PetscCall(field_table_add(table, g, "edges", "1", FIELD_I32, 2, &e->stored_edge, flags, "numbers of the edges in their surfaces"));
+  PetscCall(field_table_add(table, g, "fractions", "1", FIELD_F64, 2, &e->stored_at, flags, "position along each edge, 0 to 1"));
   PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &e->stored_side, flags,
-                            "sign of the edges' cross product that points from the second"));
+                            "sign with which the edges' cross product points away from the second"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

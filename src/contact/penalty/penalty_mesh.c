@@ -398,13 +398,13 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
   g->resize   = penalty_mesh_resize;
   g->restored = penalty_mesh_restored;
   PetscCall(field_table_add(table, g, "source", "1", FIELD_I32, 1, &c->stored_source, flags, "body that owns the point"));
-  PetscCall(field_table_add(table, g, "object", "1", FIELD_I32, 1, &c->stored_object, flags, "body that is touched"));
-  PetscCall(field_table_add(table, g, "point", "1", FIELD_I64, 1, &c->stored_point, flags, "the point's identity in its body"));
+  PetscCall(field_table_add(table, g, "object", "1", FIELD_I32, 1, &c->stored_object, flags, "body with the surface"));
+  PetscCall(field_table_add(table, g, "point", "1", FIELD_I64, 1, &c->stored_point, flags, "identity of the point in its body"));
   PetscCall(field_table_add(table, g, "triangle", "1", FIELD_I32, 1, &c->stored_triangle, flags, "triangle of the surface"));
-  PetscCall(field_table_add(table, g, "weights", "1", FIELD_F64, 3, &c->stored_weight, flags, "of the triangle's corners"));
+  PetscCall(field_table_add(table, g, "weights", "1", FIELD_F64, 3, &c->stored_weight, flags, "barycentric coordinates"));
   PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &c->stored_side, flags, "1: came from outside, -1: from the back"));
   PetscCall(field_table_add(table, g, "speed", "m/s", FIELD_F64, 1, &c->stored_speed, flags,
-                            "fastest approach since the pair came to be; 0 without restitution"));
+                            "largest approach speed so far; 0 without restitution"));
   if (c->edges) PetscCall(mesh_edges_fields(c, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

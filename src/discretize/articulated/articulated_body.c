@@ -550,21 +550,21 @@ static PetscErrorCode fields(body *base, field_table *table)
   PetscFunctionBegin;
   snprintf(name, sizeof name, "state/%.60s/positions", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_q, b, &g));
-  PetscCall(
-      field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT, "of joints, rad or m; quaternions (w, x, y, z)"));
+  PetscCall(field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT,
+                            "positions of joints, rad or m; quaternions (w, x, y, z)"));
   g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/velocities", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_v, b, &g));
-  PetscCall(field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT, "of joints, rad/s or m/s"));
-  PetscCall(field_table_add(table, g, "torque", "1", FIELD_F64, 1, &b->torque, FIELD_CHECKPOINT, "of motors, N m or N"));
+  PetscCall(field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT, "rates of joints, rad/s or m/s"));
+  PetscCall(field_table_add(table, g, "torque", "1", FIELD_F64, 1, &b->torque, FIELD_CHECKPOINT, "torques of motors, N m or N"));
   g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/links", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
   PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT,
-                            "of the centres of mass of links, mean over the last step"));
-  PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "over the last step"));
+                            "of the links' centres of mass, mean over the last step"));
+  PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "mean over the last step"));
   PetscCall(
-      field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about the centres of mass of links"));
+      field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about the links' centres of mass"));
   g->restored = articulated_body_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

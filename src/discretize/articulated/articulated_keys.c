@@ -63,12 +63,12 @@ static const char *const joint_types[]     = {[JOINT_REVOLUTE]  = "revolute",
                                               [JOINT_FIXED]     = "fixed",
                                               [JOINT_PLANAR]    = "planar",
                                               NULL};
-static const char *const joint_type_help[] = {[JOINT_REVOLUTE]  = "turns about `axis` through `at`",
+static const char *const joint_type_help[] = {[JOINT_REVOLUTE]  = "rotates about `axis` through `at`",
                                               [JOINT_PRISMATIC] = "slides along `axis`",
-                                              [JOINT_BALL]      = "turns any way about `at`",
-                                              [JOINT_FREE]      = "moves any way",
+                                              [JOINT_BALL]      = "rotates freely about `at`",
+                                              [JOINT_FREE]      = "moves without constraint",
                                               [JOINT_FIXED]     = "does not move",
-                                              [JOINT_PLANAR]    = "slides in the plane across `axis` and turns about it"};
+                                              [JOINT_PLANAR]    = "moves in the plane normal to `axis`, rotates about `axis`"};
 #define JOINT(member) .name = #member, .offset = offsetof(articulated_joint_spec, member)
 static const key_spec joint_keys[] = {
     {JOINT(type), .type = KEY_ENUM, .choices = joint_types, .choice_help = joint_type_help, .is_optional = true,
@@ -117,7 +117,7 @@ static const char *const loop_types[] = {[LOOP_BALL] = "ball", [LOOP_REVOLUTE] =
 static const key_spec  loop_keys[] = {{LOOP(one), .type = KEY_STRING, .help = "first link"},
                                       {LOOP(other), .type = KEY_STRING, .fallback = "world", .help = "second link, or world"},
                                       {LOOP(type), .type = KEY_ENUM, .choices = loop_types, .fallback = "ball",
-                                       .help = "what the two links share: the point `at`, the axis through it, or the whole pose"},
+                                       .help = "ball: common point `at`; revolute: common axis; fixed: common pose"},
                                       {LOOP(at), .type = KEY_REALS, .count = 3, .unit = "m", .help = "position, with joints at zero"},
                                       {LOOP(axis), .type = KEY_REALS, .count = 3, .is_optional = true, .help = "axis, for type: revolute"},
                                       {.name = NULL}};
@@ -134,7 +134,7 @@ static const char *const integrator_help[] = {
 static const char *const bases[] = {[URDF_BASE_FIXED] = "fixed", [URDF_BASE_FREE] = "free", NULL};
 #define BODY(member) .name = #member, .offset = offsetof(articulated_spec, member)
 static const key_spec body_keys[] = {
-    {BODY(material), .type = KEY_STRING, .fallback = "\"\"", .help = "name of an entry of materials, for all links"},
+    {BODY(material), .type = KEY_STRING, .fallback = "\"\"", .help = "name of an entry of materials: density of the links without `mass`"},
     {BODY(urdf), .type = KEY_PATH, .is_optional = true, .is_input = true,
      .help = "a file in the Unified Robot Description Format, which replaces links"},
     {BODY(base), .type = KEY_ENUM, .choices = bases, .is_optional = true,

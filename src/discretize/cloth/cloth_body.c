@@ -55,7 +55,7 @@ static const key_spec cloth_keys[] = {
   {.name = "mass_per_area", .type = KEY_REAL, .offset = offsetof(cloth_body_spec, mass_per_area), .unit = "kg/m^2", .min = 0,
    .max = INFINITY, .is_open = true, .help = "mass per area"},
     STIFFNESS(stretch, "stretch", "N",
-              .help = "force per strain of every spring along an edge; of a sheet: along its rows and columns"),
+              .help = "force per strain of the springs along edges; of a sheet: along rows and columns only"),
     STIFFNESS(shear, "shear", "N", .is_optional = true,
               .help = "force per strain of the springs along both diagonals of the cells of a sheet; equal to stretch if not given"),
     STIFFNESS(across, "bending_springs", "N", .fallback = "0",

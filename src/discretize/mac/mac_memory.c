@@ -100,10 +100,10 @@ PetscErrorCode mac_memory_fields(mac_memory *m, field_table *table)
   PetscCall(field_table_add_group(table, "mac/memory", FIELD_GROUP_PLAIN, &m->n, m, &group));
   group->resize   = mac_memory_resize;
   group->restored = mac_memory_restored;
-  PetscCall(field_table_add(table, group, "cell", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "which cell: 64 block + place in it"));
-  PetscCall(field_table_add(table, group, "pressure", "Pa", FIELD_F64, 1, &m->pressure, FIELD_CHECKPOINT, "of the last step"));
+  PetscCall(field_table_add(table, group, "cell", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "grid cell: 64 block + index in it"));
+  PetscCall(field_table_add(table, group, "pressure", "Pa", FIELD_F64, 1, &m->pressure, FIELD_CHECKPOINT, "pressure in the last step"));
   PetscCall(field_table_add(table, group, "stress", "Pa", FIELD_F64, MAC_STRESSES, &m->stress, FIELD_CHECKPOINT,
-                            "deviatoric, in the basis of `mac`"));
-  PetscCall(field_table_add(table, group, "multiplier", "W", FIELD_F64, 1, &m->multiplier, FIELD_CHECKPOINT, "of the cone of friction"));
+                            "deviatoric, in mac.expert.basis"));
+  PetscCall(field_table_add(table, group, "multiplier", "W", FIELD_F64, 1, &m->multiplier, FIELD_CHECKPOINT, "of the friction cone"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

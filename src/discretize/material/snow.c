@@ -37,7 +37,7 @@ static const key_spec keys[] = {ELASTIC_KEYS,
   {.name = "hardening", .type = KEY_REAL, .offset = offsetof(parameters, hardening), .unit = "1", .fallback = "10",
    .min = 0.0, .max = 100.0, .help = "xi: the stiffness is multiplied by exp(xi (1 - J_P)), where J_P is the plastic volume ratio"},
   {.name = "plasticity", .type = KEY_ENUM, .offset = offsetof(parameters, plasticity), .choices = plasticity_names,
-   .fallback = "implicit", .help = "limits of the stretches: within the implicit step, or after it (explicit), as published"},
+   .fallback = "implicit", .help = "stretches are limited within the implicit step, or after it (explicit), as published"},
                                 {0}};
 /* clang-format on */
 
@@ -145,7 +145,7 @@ const material_law material_law_snow = {.name           = "snow",
                                         .n_state        = 1,
                                         .state_name     = {"plastic_volume"},
                                         .state_unit     = {"1"},
-                                        .state_help     = {"J_P: plastic part of the volume ratio; below 1 packed and harder"},
+                                        .state_help     = {"J_P: plastic part of the volume ratio; below 1 compacted, stiffer"},
                                         .state_initial  = {1.0},
                                         .prepare        = snow_prepare,
                                         .stress         = snow_stress,

@@ -50,9 +50,9 @@ extern const key_table nodal_pressure_table;
   {.name = "hold", .type = KEY_LIST, .offset = offsetof(T, nodal.hold), .table = &nodal_constraint_table, .is_optional = true,           \
    .help = "nodes that are fixed or follow a prescribed motion"},                                                                  \
   {.name = "pressure", .type = KEY_LIST, .offset = offsetof(T, nodal.pressure), .table = &nodal_pressure_table, .is_optional = true, \
-   .help = "pressure on parts of the surface, following it as it deforms"},                                                        \
+   .help = "pressure on parts of the surface, normal to the deformed surface"},                                                        \
   {.name = "load", .type = KEY_STRINGS, .offset = offsetof(T, nodal.load), .unit = "m/s^2", .is_optional = true,                   \
-   .help = "force per mass besides gravity, on each node its mass times it: three expressions in X, Y, Z (initial position), "      \
+   .help = "acceleration in addition to gravity, as a force on each node: three expressions in X, Y, Z (initial position), "      \
            "x, y, z (position at the start of a step) and t (its end)"}
 /* clang-format on */
 

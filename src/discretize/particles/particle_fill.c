@@ -20,7 +20,7 @@ static const key_spec pour_keys[]         = {
                                              {.name = NULL}};
 /* clang-format on */
 const key_table particle_pour_table = {.name = "bodies.mpm.pour",
-                                       .help = "Fill the shape again and again, as a spout does.",
+                                       .help = "Fill the shape with particles at regular times, like a spout.",
                                        .size = sizeof(particle_release_schedule),
                                        .keys = pour_keys};
 

@@ -121,10 +121,10 @@ PetscErrorCode particles_fields(particles *p, field_table *table, const char *na
         field_table_add_soa(table, g, "deformation_gradient", "1", FIELD_F64, 9, p->F, STATE, "elastic deformation gradient, row-major"));
   PetscCall(field_table_add(table, g, "mass", "kg", FIELD_F64, 1, &p->mass, STATE, "mass"));
   if (law) PetscCall(field_table_add(table, g, "volume", "m^3", FIELD_F64, 1, &p->volume, BOTH, "undeformed volume"));
-  PetscCall(field_table_add(table, g, "id", "1", FIELD_I64, 1, &p->id, BOTH, "persistent identity"));
+  PetscCall(field_table_add(table, g, "id", "1", FIELD_I64, 1, &p->id, BOTH, "constant identity"));
   for (int k = 0; law && k < p->n_state; ++k)
     PetscCall(field_table_add(table, g, law->state_name[k], law->state_unit[k], FIELD_F64, 1, &p->state[k], BOTH, law->state_help[k]));
-  PetscCall(field_table_add(table, g, "pressure", "Pa", FIELD_F64, 1, &p->pressure, DERIVED, "minus a third of the Cauchy trace"));
+  PetscCall(field_table_add(table, g, "pressure", "Pa", FIELD_F64, 1, &p->pressure, DERIVED, "minus a third of the trace of the stress"));
   if (law) PetscCall(field_table_add(table, g, "shear_stress", "Pa", FIELD_F64, 1, &p->shear, DERIVED, "von Mises stress"));
   PetscCall(field_table_add(table, g, "density", "kg/m^3", FIELD_F64, 1, &p->density, DERIVED, "mass over deformed volume"));
   PetscCall(field_table_add(table, g, "speed", "m/s", FIELD_F64, 1, &p->speed, DERIVED, "magnitude of velocity"));

@@ -9,8 +9,8 @@ static const key_spec anchor_keys[] = {
   {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, point), .unit = "m", .help = "point of the body at the start of the run"},
   {.name = "to", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, to), .unit = "m", .is_optional = true,
    .help = "point of the world to which it is tied; default: the same point"},
-  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .help = "of the spring"},
-  {.name = "damping", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, damping), .unit = "N s/m", .fallback = "0", .min = 0, .max = INFINITY, .help = "of the spring"},
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .help = "stiffness of the spring"},
+  {.name = "damping", .type = KEY_REAL, .offset = offsetof(rigid_anchor_spec, damping), .unit = "N s/m", .fallback = "0", .min = 0, .max = INFINITY, .help = "coefficient of viscous damping of the spring"},
   {.name = NULL}};
 static const key_table anchor_table = {.name = "bodies.rigid.anchors", .help = "Zero-length springs between points of the body and of the world.",
                                        .size = sizeof(rigid_anchor_spec), .keys = anchor_keys};

@@ -7,14 +7,14 @@
 
 /* ---- curve -------------------------------------------------------------------------------------------------------------- */
 
-static const key_spec  line_keys[] = {{.name = "from", VECTOR(rod_line_spec, from), .unit = "m", .help = "its start"},
-                                      {.name = "to", VECTOR(rod_line_spec, to), .unit = "m", .help = "its end"},
+static const key_spec  line_keys[] = {{.name = "from", VECTOR(rod_line_spec, from), .unit = "m", .help = "start"},
+                                      {.name = "to", VECTOR(rod_line_spec, to), .unit = "m", .help = "end"},
                                       {.name = NULL}};
 static const key_table line_table  = {
      .name = "bodies.rod.curve.line", .help = "A straight line.", .size = sizeof(rod_line_spec), .keys = line_keys};
 
 static const key_spec arc_keys[] = {
-    {.name = "from", VECTOR(rod_arc_spec, from), .unit = "m", .help = "its start"},
+    {.name = "from", VECTOR(rod_arc_spec, from), .unit = "m", .help = "start of the arc"},
     {.name = "tangent", VECTOR(rod_arc_spec, tangent), .help = "direction of the curve at its start"},
     {.name = "towards",
      VECTOR(rod_arc_spec, towards),
@@ -27,7 +27,7 @@ static const key_table arc_table = {
 
 /* clang-format off */
 static const key_spec helix_keys[] = {
-    {.name = "from", VECTOR(rod_helix_spec, from), .unit = "m", .help = "its start"},
+    {.name = "from", VECTOR(rod_helix_spec, from), .unit = "m", .help = "start of the helix"},
     {.name = "axis", VECTOR(rod_helix_spec, axis), .help = "direction of the helix axis, along which it rises"},
     {.name = "towards", VECTOR(rod_helix_spec, towards), .help = "direction from the start to the axis; made normal to the axis"},
     {.name = "radius", REAL(rod_helix_spec, radius), .unit = "m", POSITIVE, .help = "distance from the axis"},

@@ -34,7 +34,7 @@ static const key_spec pair_keys[] = {
   {.name = "friction", .type = KEY_REAL, .offset = offsetof(contact_pair_options, friction), .min = 0, .max = INFINITY, .is_optional = true, .only_if = {"contact", "true"},
    .help = "coefficient of friction of this pair; with friction_direction: along that direction"},
   {.name = "friction_direction", .type = KEY_REALS, .count = 3, .offset = offsetof(contact_pair_options, friction_direction), .is_optional = true, .only_if = {"contact", "true"},
-   .help = "direction-dependent friction: its cone is an ellipse about this axis, which rotates with the touched body and is "
+   .help = "direction-dependent friction: its cone is an ellipse about this axis, which rotates with the body that has the contact surface and is "
            "projected onto its surface; on a deformable surface, the direction on the undeformed surface"},
   {.name = "friction_transverse", .type = KEY_REAL, .offset = offsetof(contact_pair_options, friction_transverse), .min = 0, .max = INFINITY, .is_open = true,
    .is_optional = true, .help = "coefficient of friction across friction_direction", .only_if = {"contact", "true"}},
@@ -51,12 +51,12 @@ static const key_spec contact_keys[] = {
    .help = "coefficient of friction of pairs without an own value; between a body of kind mac and others the default is the "
            "friction of the material"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(contact_options, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
-   .help = "formulations penalty and convex: spring stiffness of a contact point; a body of weight W on n points sinks by W/(n k). convex: as stiff as the step allows if not "
+   .help = "formulations penalty and convex: spring stiffness k of a contact point; a body of weight W on n points penetrates by W/(n k). convex: as stiff as the step allows if not "
            "given"},
   {.name = "restitution", .type = KEY_REAL, .offset = offsetof(contact_options, restitution), .min = 0, .max = 1, .fallback = "0",
-   .help = "separation speed over approach speed, in [0.01, 1): a damper parallel to each spring dissipates the rest; approached from "
-           "below as the step becomes short against sqrt(m/stiffness). 0: no damper; only the time step dissipates, to exp(-pi/2 "
-           "step sqrt(stiffness/m))"},
+   .help = "separation speed over approach speed. Formulation penalty: 0, or a value in [0.01, 1) for a damper parallel to each spring; the ratio approaches "
+           "this value from below for steps much shorter than sqrt(m/stiffness), m: mass. 0: no damper; the time integration alone gives the ratio "
+           "exp(-pi/2 step sqrt(stiffness/m))"},
   {.name = "overlap_correction", .type = KEY_REAL, .offset = offsetof(contact_options, overlap_correction), .fallback = "0.2", .min = 0, .max = 1,
    .help = "formulations exact and monolith: fraction of an overlap that is corrected per step, limited by "
            "overlap_correction_speed; exact corrects by velocities, monolith by displacements"},
