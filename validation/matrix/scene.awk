@@ -70,7 +70,7 @@ BEGIN {
   print "stickslip: 1\nname: " falls "_on_" on "\nformulation: " formulation "\ntime: {end: " 50 * step ", step: " step "}"
   print "materials:\n  jelly: {model: fixed_corotated, density: 1000, youngs_modulus: 2.0e5, poisson_ratio: 0.3}"
   print "  wire: {model: linear_corotated, density: 2000, youngs_modulus: 1.0e7, poisson_ratio: 0.3}\n  wood: {model: rigid, density: 700}\n  sand: {model: granular, density: 1600, friction_angle_deg: 30}"
-  # Walls of the domain report no force, and no body reaches them. A few particles next to a floor have an increased mass.
+  # Walls of the domain report no force, and no body reaches them.
   if (formulation == "monolith" && (falls == "mac" || on == "mac")) print "mac: {spacing: 0.025, domain: {min: [-0.4, -0.4, -0.1], max: [0.4, 0.4, 0.4]}}"
   print "bodies:"
   is_floor = on == "static"

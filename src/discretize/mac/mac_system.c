@@ -431,14 +431,18 @@ static PetscErrorCode find_active(mac_assembly *c)
  *   * Faces with mass whose velocity is extrapolated from other faces give their mass to these first (mac_velocity.h): faces in
  *     solids, and the outermost particles of a surface.
  *   * Faces that are neither unknown nor extrapolated fall freely or are carried, see is_face_carried.
- *   * A face with less than the fraction DENSITY_FLOOR FACE_FILL of the mass of a full face would make the system ill-conditioned. It
- *     borrows the missing mass, with its u*, from heavy neighbouring faces in equal parts. The borrowed mass returns with the light
- *     face's velocity. If no neighbour is heavy enough, the face still counts with this minimum mass. The error in momentum is at
- *     most its missing mass times its change of velocity. */
+ *   * A face with less than the fraction DENSITY_FLOOR FACE_FILL of the mass of a full face, the minimum mass, would make the system
+ *     ill-conditioned. It borrows the missing mass, with its u*, from heavy neighbouring faces in equal parts. The borrowed mass
+ *     returns with the light face's velocity. If all neighbours are too light, it borrows up to the fraction 1/LENDER of the heaviest
+ *     one's mass, and has less than the minimum mass. A face counts with the mass that it has after all loans; only a face without any
+ *     mass within LENDER_REACH cells counts with the minimum mass. */
 
-static const double LIGHT  = 0.23; /* relative to the mass of a full face; not a share that occurs in a lattice of 2x2x2
+static const double LIGHT    = 0.23; /* relative to the mass of a full face; not a share that occurs in a lattice of 2x2x2
                                       particles per cell */
-static const double LENDER = 8.0;  /* in units of the minimum mass: a lender may have six borrowers */
+static const double LENDER   = 8.0;  /* in units of the minimum mass: a lender may have six borrowers */
+static const double ROUNDING = 1e-9; /* relative to the minimum mass: no loan of less */
+/* Cells: the spheres that fill a cell and the kernels of their particles reach this far from its faces. */
+enum { LENDER_REACH = 3 };
 
 /* Liquid in a cell whose centre is outside the liquid: the upper face of the cell is not unknown, but its liquid rests on the
  * liquid below and receives the same change of velocity. *change is the mean change of u [n_faces] from u* over the
@@ -541,58 +545,131 @@ static PetscErrorCode find_masses(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Unknown neighbouring faces with a mass above LENDER times `least`. */
-static int find_lenders(const mac_assembly *c, int axis, const int64_t *tile, int place, double least, int32_t lender[6])
+/* Whether a face can lend mass: it is unknown, or, if `may_fall`, it falls freely. */
+static bool can_lend(const mac_assembly *c, int axis, int64_t slot, bool may_fall)
 {
-  int n = 0;
+  if (slot < 0 || !(c->y->mass[axis][slot] > 0.0)) return false;
+  return c->y->face_of[axis][slot] >= 0 || (may_fall && c->y->layer[axis][slot] == 0 && !mac_grid_is_closed(c->g, axis, slot));
+}
+
+/* Slot of the heaviest of the nearest faces that can lend, at most LENDER_REACH cells away along each axis; -1: none. */
+static int64_t find_distant_lender(const mac_assembly *c, int axis, int64_t slot)
+{
+  int64_t found = -1;
+  int32_t at[3];
+  mac_grid_cell(c->g, slot, at);
+  for (int r = 1; r <= LENDER_REACH && found < 0; ++r)
+    for (int i = -r; i <= r; ++i)
+      for (int j = -r; j <= r; ++j)
+        for (int k = -r; k <= r; ++k) {
+          const int64_t other = mac_grid_slot(c->g, at[0] + i, at[1] + j, at[2] + k);
+          if (other == slot || !can_lend(c, axis, other, true)) continue;
+          if (found < 0 || c->y->mass[axis][other] > c->y->mass[axis][found]) found = other;
+        }
+  return found;
+}
+
+/* Slots of faces that lend mass to a light face: the unknown neighbours with at least LENDER times the mass `full`. If there are none,
+ * *full is lowered to the mass that the heaviest neighbour can lend, which may be in free fall. Without neighbours that have mass,
+ * a more distant face lends. Returns the number of lenders. */
+static int find_lenders(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, double *full, int64_t lender[6])
+{
+  const double *mass  = c->y->mass[axis];
+  const int     place = mac_grid_tile_place((int)(slot % MAC_BLOCK));
+  int64_t       found = -1;
+  int           n     = 0;
   for (int q = 0; q < 6; ++q) {
     const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_tile_stride[q / 2]];
-    if (other < 0 || c->y->face_of[axis][other] < 0 || !(c->y->mass[axis][other] > LENDER * least)) continue;
-    lender[n++] = c->y->face_of[axis][other];
+    if (!can_lend(c, axis, other, true)) continue;
+    if (can_lend(c, axis, other, false) && mass[other] > LENDER * *full) lender[n++] = other;
+    if (found < 0 || mass[other] > mass[found]) found = other;
   }
-  return n;
+  if (n) return n;
+  if (found < 0) found = find_distant_lender(c, axis, slot);
+  if (found < 0) return 0;
+  *full = fmin(*full, mass[found] / LENDER), lender[0] = found;
+  return 1;
+}
+
+/* Minimum mass of a face whose mobility is still that of set_face and bounded by this mass. */
+static inline double least_mass(const mac_system *y, int64_t f) { return y->dt * y->weight[f] / y->mobility[f]; }
+
+/* Faces with less than the minimum mass. After set_face. */
+static PetscErrorCode find_light_faces(mac_system *y)
+{
+  PetscFunctionBegin;
+  y->n_light = 0;
+  for (int64_t f = 0; f < y->n_faces; ++f) {
+    const double least = least_mass(y, f);
+    if (!(least - y->mass[y->face_axis[f]][y->face_slot[f]] > ROUNDING * least)) continue;
+    PetscCall(memory_reserve("light faces", y->n_light + 1, sizeof *y->light, &y->capacity[36], &y->light));
+    y->light[y->n_light++] = (int32_t)f;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Loans of all light faces. At this stage `share` is the mass. */
 static PetscErrorCode find_loans(mac_assembly *c)
 {
-  mac_system *y = c->y;
-  int64_t     tile[MAC_TILE], block = -1;
+  mac_system  *y      = c->y;
+  const double volume = y->h * y->h * y->h;
+  int64_t      tile[MAC_TILE], block = -1;
   PetscFunctionBegin;
   y->n_loans = 0;
-  for (int64_t f = 0; f < y->n_faces; ++f) {
-    const int64_t slot  = y->face_slot[f];
+  for (int64_t i = 0; i < y->n_light; ++i) {
+    const int64_t f = y->light[i], slot = y->face_slot[f];
     const int     axis  = y->face_axis[f];
-    const double  least = y->dt * y->weight[f] / y->mobility[f], lack = least - y->mass[axis][slot];
-    int32_t       lender[6];
-    if (!(lack > 1e-9 * least)) continue;
+    const double  least = least_mass(y, f), full = least * volume / y->weight[f]; /* minimum mass of a face that no solid cuts, so
+                                                                                     that the lender is heavy enough for several
+                                                                                     borrowers */
+    double        lent = full;
+    int64_t       lender[6];
     if (slot / MAC_BLOCK != block) block = slot / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
-    const double full = least * y->h * y->h * y->h / y->weight[f]; /* minimum mass of a face that no solid cuts, so that the
-                                                                      lender is heavy enough for several borrowers */
-    const int    n    = find_lenders(c, axis, tile, mac_grid_tile_place((int)(slot % MAC_BLOCK)), full, lender);
+    const int    n      = find_lenders(c, axis, slot, tile, &lent, lender);
+    const double target = lent < full ? lent * y->weight[f] / volume : least, lack = target - y->mass[axis][slot];
+    if (!(lack > ROUNDING * target)) continue;
     PetscCall(memory_reserve("loans of mass", y->n_loans + n, sizeof *y->loan, &y->capacity[30], &y->loan));
-    for (int q = 0; q < n; ++q) y->loan[y->n_loans++] = (mac_loan){(int32_t)f, lender[q], lack / n};
+    for (int q = 0; q < n; ++q) y->loan[y->n_loans++] = (mac_loan){lender[q], (int32_t)f, lack / n};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Loans between faces whose u, mobility and weight are known. */
+/* Transfer the masses of the loans, with their momentum. A lender keeps at least half of its mass in each. */
+static void transfer_loans(mac_assembly *c)
+{
+  mac_system *y = c->y;
+  for (int64_t q = 0; q < y->n_loans; ++q) {
+    mac_loan *const l      = y->loan + q;
+    const int       axis   = y->face_axis[l->face];
+    const int32_t   lender = y->face_of[axis][l->lender]; /* -1: in free fall */
+    double *const to = y->mass[axis] + y->face_slot[l->face], *const from = y->mass[axis] + l->lender;
+    const double lent = fmin(l->share, 0.5 * *from);
+    y->u[l->face]     = (*to * y->u[l->face] + lent * (lender >= 0 ? y->u[lender] : c->s->u[axis][l->lender])) / (*to + lent);
+    l->share          = lent / *from;
+    *to += lent, *from -= lent;
+  }
+}
+
+/* Loans between faces whose u, mobility and weight are known; mobility of their faces and of faces that remain light. */
 static PetscErrorCode lend_masses(mac_assembly *c)
 {
   mac_system *y = c->y;
   PetscFunctionBegin;
   y->n_loans = 0;
   if (c->has_ghosts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(find_light_faces(y));
   PetscCall(find_loans(c));
+  transfer_loans(c);
+  for (int64_t i = 0; i < y->n_light; ++i) {
+    const int64_t f    = y->light[i];
+    const double  mass = y->mass[y->face_axis[f]][y->face_slot[f]], least = least_mass(y, f);
+    if (mass > 0.0 && least - mass > ROUNDING * least) y->mobility[f] = y->dt * y->weight[f] / mass;
+  }
   for (int64_t q = 0; q < y->n_loans; ++q) {
-    mac_loan *const l    = y->loan + q;
-    const int       axis = y->face_axis[l->face];
-    double *const to = y->mass[axis] + y->face_slot[l->face], *const from = y->mass[axis] + y->face_slot[l->lender];
-    const double lent = l->share;
-    y->u[l->face]     = (*to * y->u[l->face] + lent * y->u[l->lender]) / (*to + lent);
-    l->share          = lent / *from;
-    *to += lent, *from -= lent;
-    y->mobility[l->lender] = y->dt * y->weight[l->lender] / *from;
+    const mac_loan *l      = y->loan + q;
+    const int       axis   = y->face_axis[l->face];
+    const int32_t   lender = y->face_of[axis][l->lender];
+    if (lender >= 0) y->mobility[lender] = y->dt * y->weight[lender] / y->mass[axis][l->lender];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -603,7 +680,7 @@ static void repay_masses(const mac_system *y, double *const u[3])
   for (int64_t q = y->n_loans - 1; q >= 0; --q) { /* in reverse order: each share refers to the mass before the loan */
     const mac_loan *l    = y->loan + q;
     const int       axis = y->face_axis[l->face];
-    double *const   to   = u[axis] + y->face_slot[l->lender];
+    double *const   to   = u[axis] + l->lender;
     *to += l->share * (u[axis][y->face_slot[l->face]] - *to);
   }
 }
@@ -1159,7 +1236,7 @@ void mac_system_destroy(mac_system *y)
   destroy_coupling(&y->F_p), destroy_coupling(&y->F_s);
   memory_free(&y->friction), memory_free(&y->cohesion), memory_free(&y->rest_density);
   memory_free(&y->component), memory_free(&y->sample_cells), memory_free(&y->stress_slot);
-  memory_free(&y->loan);
+  memory_free(&y->light), memory_free(&y->loan);
   memory_free(&y->row_col), memory_free(&y->row_value);
   memory_free(&y->cell_of), memory_free(&y->normal_weight);
   for (int a = 0; a < 3; ++a) {

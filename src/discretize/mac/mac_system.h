@@ -9,8 +9,8 @@
  * nothing would constrain the velocity of that face to the solid's. (The published criterion, W_F of the cell > 0, lets material
  * leak through a solid whose surface is in the outer half of a cell.) A face is unknown if W_F > 0 and an active sample acts on
  * it. W_L of an unknown face is at least FACE_FILL: an omitted face would act as a lid on the cell below the surface. rho W_L W_F
- * h^3 of a face is its mass (see "mass of faces" in mac_system.c), and at least DENSITY_FLOOR FACE_FILL of the rest density times
- * W_F h^3. With ghosts at the surface, rho is the rest density.
+ * h^3 of a face is its mass. Faces with less than DENSITY_FLOOR FACE_FILL of the rest density times W_F h^3 borrow mass from others,
+ * see "mass of faces" in mac_system.c. With ghosts at the surface, rho is the rest density.
  *
  * T transfers shear stress from cells to an edge, as the mean over its active cells and air, which has no stress; cells of solids have
  * the stress of the material next to them, so that the surface of a solid has the friction of the pressure there. (The published mean
@@ -40,10 +40,10 @@ typedef struct {
   int64_t capacity[3];
 } mac_coupling;
 
-/* Loan of mass from a heavy face to a light neighbour, as a share of the lender's mass before this loan; both are numbers of
- * faces. */
+/* Loan of mass from a heavy face to a light neighbour of the same axis, as a share of the lender's mass before this loan. */
 typedef struct {
-  int32_t face, lender;
+  int64_t lender; /* slot: the lender may be in free fall */
+  int32_t face;   /* number of the borrower */
   double  share;
 } mac_loan;
 
@@ -68,7 +68,8 @@ typedef struct {
   int32_t    *cell_of, *face_of[3];
   uint8_t    *layer[3]; /* 0: faces that are unknown, at rest or in free fall; others: see mac_velocity.h */
   double     *mass[3];  /* kg, of faces of layer 0, including extrapolated faces and loans */
-  int64_t     n_loans;
+  int64_t     n_light, n_loans;
+  int32_t    *light; /* [n_light] unknown faces with less than the minimum mass, before loans */
   mac_loan   *loan;
   mac_weights weights;
   mac_bins    bins;
@@ -77,7 +78,7 @@ typedef struct {
   int64_t *block_count[3];
   int32_t *row_col;
   double  *row_value;
-  int64_t  capacity[36], rows_capacity[4][3];
+  int64_t  capacity[37], rows_capacity[4][3];
   /* scratch of mac_hourglass_apply: [2] by the axis of edges */
   double *hourglass[2][3];
   int64_t hourglass_capacity[2][3];
