@@ -45,7 +45,7 @@
  * start of the run or the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
 /* clang-format off */
 #define RUN_STATE_TABLE(X)                                                                       \
-  X(step, "step", int64_t, FIELD_I64, "1", "whole steps done")                                   \
+  X(step, "step", int64_t, FIELD_I64, "1", "completed steps")                                   \
   X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the current time.step was set") \
   X(base_time, "base_time", double, FIELD_F64, "s", "time at base_step")                         \
   X(dt, "time_step", double, FIELD_F64, "s", "time step in use")                                 \
@@ -605,7 +605,8 @@ static PetscErrorCode run_write_failure(const run *r, const step_status *status)
            "may help: stickslip resume %s --set time.step=...\n",
            what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
   size_t n = strlen(text);
-  if (status->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)status->where);
+  if (status->where >= 0)
+    snprintf(text + n, sizeof text - n, "index of the first point that violates the condition: %lld\n", (long long)status->where);
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);
   PetscCall(file_replace_text(path, strlen(text), text));
   log_warn("%s", text);
