@@ -103,7 +103,7 @@ PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step)
     PetscCall(file_format(&aside, "%s.damaged", path));
     PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot rename %s: %s%s", path, strerror(errno),
                file_advice(errno));
-    log_warn("%s is kept as %s", path, aside);
+    log_warn("the damaged %s is renamed to %s", path, aside);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -103,7 +103,7 @@ static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
     PetscCall(file_format(&aside, "%s.damaged-%d", path, i));
   }
   PetscCall(file_replace_text(aside, n, text));
-  log_warn("%s is kept as %s", path, aside);
+  log_warn("the original %s is stored as %s", path, aside);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
  * forces and impulses, and the correction of overlaps after the step. Used by monolith.c and monolith_flow.c.
  *
  * Contacts, frames and rows are those of sim/step/step_contacts.h. In u = row . v + known (contact frame), `known` contains
- * prescribed motion and the shift (gap / dt). Overlaps are corrected by a displacement dx of the bodies with masses M:
+ * prescribed motion and the shift of Coulomb's law. Overlaps are corrected by a displacement dx of the bodies with masses M:
  *
  *    min 1/2 dx^T M dx,   N dx >= -share gap  where the bodies overlap at the end of the step,  N dx >= -gap  elsewhere
  *
