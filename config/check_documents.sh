@@ -25,7 +25,7 @@ while read -r f link; do
   path=${link%%#*} anchor=
   case $link in *#*) anchor=${link#*#} ;; esac
   if [ -n "$path" ]; then target=$(cd "$(dirname "$f")" && realpath -m --relative-to="$OLDPWD" "$path"); else target=$f; fi
-  [ -e "$target" ] || { fail "$f: the link $link points to nothing"; continue; }
+  [ -e "$target" ] || { fail "$f: the target of the link $link does not exist"; continue; }
   echo "$f $target" >>"$work/edges"
   [ -z "$anchor" ] || case $target in
     *.md) grep -qx -- "$anchor" "$work/anchors_$(echo "$target" | tr / _)" || fail "$f: $target has no section #$anchor" ;;
@@ -39,13 +39,13 @@ while :; do
   { cat "$work/before"; awk 'NR == FNR { r[$1] = 1; next } $1 in r { print $2 }' "$work/before" "$work/edges"; } | sort -u >"$work/reached"
   cmp -s "$work/before" "$work/reached" && break
 done
-for f in $documents; do grep -qx "$f" "$work/reached" || fail "$f: no chain of links from README.md leads here"; done
+for f in $documents; do grep -qx "$f" "$work/reached" || fail "$f: not reachable by links from README.md"; done
 
 # 3. Files that documents name in backquotes, with a folder and an ending
 for f in $documents; do
   grep -oE '`[A-Za-z0-9_./-]+/[A-Za-z0-9_.-]+\.(c|h|sh|awk|md|yaml|csv|mk|py|urdf|obj|gp|cfg|png|svg)`' "$f" | tr -d '`' | sort -u | while read -r p; do
     case $p in *NAME* | */[A-Z]/* | run/* | build/* | DIR/* | measure/* | checkpoints/* | frames/* | sweep/* | /*) continue ;; esac
-    [ -e "$p" ] || [ -e "$(dirname "$f")/$p" ] || [ -e "src/$p" ] || [ -e "tests/$p" ] || [ -e "validation/$p" ] || [ -e "jobs/$p" ] || echo "$f: there is no file $p"
+    [ -e "$p" ] || [ -e "$(dirname "$f")/$p" ] || [ -e "src/$p" ] || [ -e "tests/$p" ] || [ -e "validation/$p" ] || [ -e "jobs/$p" ] || echo "$f: the file $p does not exist"
   done
 done >"$work/files"
 [ ! -s "$work/files" ] || fail "$(cat "$work/files")"

@@ -12,7 +12,7 @@ done
 [ -n "$missing" ] || exit 0
 command="apt-get install -y --no-install-recommends$missing"
 if ! command -v apt-get >/dev/null; then
-  echo "stickslip needs these Debian 12 packages, or what they hold:$missing" >&2
+  echo "stickslip needs these Debian 12 packages, or the same software from another source:$missing" >&2
   exit 1
 fi
 if [ "$(id -u)" = 0 ]; then as=
@@ -22,12 +22,12 @@ else
   echo "  sudo apt-get update && sudo $command" >&2
   exit 1
 fi
-echo "Installing what is missing:$missing"
+echo "Installing the missing packages:$missing"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 if ! { ${as}apt-get update && $as$command; } >"$log" 2>&1; then
   tail -n 20 "$log" >&2
-  echo "Could not install; please run:  ${as}apt-get update && $as$command" >&2
+  echo "The installation failed; please run:  ${as}apt-get update && $as$command" >&2
   exit 1
 fi
 rm -f "$log"

@@ -59,7 +59,7 @@ C
 up() {
   # SLURM looks its own host up, and hangs for minutes where that fails
   getent hosts "$(hostname)" >/dev/null || { echo "slurm1: the host name $(hostname) does not resolve; add '127.0.0.1 $(hostname)' to /etc/hosts" >&2; return 1; }
-  for program in munged slurmctld slurmd sbatch ps; do command -v $program >/dev/null || { echo "slurm1: no $program here; packages slurm-wlm, munge, procps" >&2; return 1; }; done
+  for program in munged slurmctld slurmd sbatch ps; do command -v $program >/dev/null || { echo "slurm1: $program is not installed; install the packages slurm-wlm, munge and procps" >&2; return 1; }; done
   install -d -m 755 "$dir" "$dir/state" "$dir/spool" "$dir/log" "$dir/munge" || return 1
   [ -s "$dir/munge/key" ] || (umask 077; head -c 1024 /dev/urandom >"$dir/munge/key")
   write_conf
@@ -69,7 +69,7 @@ up() {
   alive "$dir/slurmctld.pid" || slurmctld -f "$SLURM_CONF" || return 1
   alive "$dir/slurmd.pid" || slurmd -f "$SLURM_CONF" -N node0 || return 1
   wait_until 100 'case $(timeout 5 sinfo -h -n node0 -o %T 2>/dev/null) in idle|mixed|allocated) true ;; *) false ;; esac' && return 0
-  echo "slurm1: the node does not come up" >&2
+  echo "slurm1: the node did not start in time" >&2
   tail -qn 5 "$dir/log/slurmctld.log" "$dir/log/slurmd.log" >&2
   down
   return 1

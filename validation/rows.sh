@@ -4,8 +4,8 @@
 # Runs a job once into $out/RUN, with a log beside it; says so if it is there already.
 run_once() { # run, job, threads, settings (words), then words for `stickslip run`
   run=$1 job=jobs/$folder/$2.yaml threads=$3 settings=$4
-  [ -f "$out/$run/summary.txt" ] && { echo "$run: is there"; return 0; }
-  [ -f "$job" ] || { echo "$run: no $job"; return 1; }
+  [ -f "$out/$run/summary.txt" ] && { echo "$run: already run, skipped"; return 0; }
+  [ -f "$job" ] || { echo "$run: the job file $job does not exist"; return 1; }
   mkdir -p "$out"
   shift 4
   for setting in $settings; do set -- "$@" --set "$setting"; done

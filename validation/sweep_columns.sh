@@ -20,7 +20,7 @@ columns() {
 }
 n_finished() { "$program" sweep status "$1" | awk '$1 == "finished" { print $2 }' | grep . || echo 0; }
 
-echo "== here, $jobs at a time"
+echo "== local run, $jobs cases at a time"
 "$program" sweep "$top/jobs/sweeps/columns.yaml" --out local --local -j "$jobs" > local.log 2>&1 || { tail -n 5 local.log; fail "the local run"; }
 "$program" sweep gather local >> local.log 2>&1 || fail "gather local"
 "$program" sweep status local
@@ -49,16 +49,16 @@ through_slurm() {
   rm -rf slurm
   "$program" sweep "$top/jobs/sweeps/columns.yaml" --out slurm --submit || { fail "submit"; return 0; }
   wait_for 32 1800
-  echo "half way: $(n_finished slurm) cases are finished; now the node loses its power"
-  bash "$top/config/slurm1.sh" kill-node "$slurm" || fail "the node cannot be killed"
+  echo "$(n_finished slurm) cases are finished; the node is stopped by force"
+  bash "$top/config/slurm1.sh" kill-node "$slurm" || fail "the node cannot be stopped"
   "$program" sweep status slurm | tee status.txt
   grep -q '^ *stopped *[1-9]' status.txt || fail "no case was interrupted"
-  bash "$top/config/slurm1.sh" up "$slurm" || { fail "slurmd does not come back"; return 0; }
+  bash "$top/config/slurm1.sh" up "$slurm" || { fail "slurmd does not restart"; return 0; }
   start_requeued
   wait_for 64 1800
   if [ "$(n_finished slurm)" -lt 64 ]; then
     "$program" sweep status slurm
-    echo "what is left is submitted again"
+    echo "the remaining cases are submitted again"
     "$program" sweep retry slurm --submit
     wait_for 64 1800
   fi
@@ -68,9 +68,9 @@ through_slurm() {
 
 # Every case once, with the results of the run that was never interrupted
 compare() {
-  [ "$(columns slurm/results.csv number status | sort -u | grep -c ' finished$')" = 64 ] || fail "not every case is finished once"
-  [ "$(columns slurm/results.csv id | sort -u | wc -l)" = 64 ] || fail "cases are there twice"
-  [ "$(find slurm/cases -mindepth 1 -maxdepth 1 | wc -l)" = 64 ] || fail "folders that are no cases"
+  [ "$(columns slurm/results.csv number status | sort -u | grep -c ' finished$')" = 64 ] || fail "results.csv does not contain 64 finished cases"
+  [ "$(columns slurm/results.csv id | sort -u | wc -l)" = 64 ] || fail "results.csv does not contain 64 different cases"
+  [ "$(find slurm/cases -mindepth 1 -maxdepth 1 | wc -l)" = 64 ] || fail "slurm/cases does not contain exactly 64 folders"
   same="number id status $(sed -n 1p local/results.csv | tr , '\n' | sed 's/ \[.*//' | sed -n '/^aspect$/,/^reason$/p' | tr '\n' ' ') step time retries newton linear contacts max_penetration"
   cmp <(columns local/results.csv $same) <(columns slurm/results.csv $same) || fail "the tables differ"
   n_same=0
@@ -80,15 +80,15 @@ compare() {
     for m in front height; do cmp "local/$c/measure/$m.csv" "slurm/$c/measure/$m.csv" || { fail "case $n: measure $m differs"; continue 2; }; done
     n_same=$((n_same + 1))
   done
-  echo "$n_same of 64 cases: last checkpoints and tables of measures are equal bit for bit"
-  echo "cases that were resumed from a checkpoint (the others that were killed had none yet, and began anew): $(columns slurm/results.csv starts | awk '$1 > 1' | wc -l)"
+  echo "$n_same of 64 cases: last checkpoints and tables of measures are bit-identical"
+  echo "cases that were resumed from a checkpoint (other interrupted cases had no checkpoint and started again): $(columns slurm/results.csv starts | awk '$1 > 1' | wc -l)"
 }
 
-if [ "${SLURM-}" = no ]; then echo "== SLURM: not asked for"
+if [ "${SLURM-}" = no ]; then echo "== SLURM: switched off by SLURM=no"
 elif ! command -v slurmctld >/dev/null && ! [ -x /usr/sbin/slurmctld ]; then echo "== SLURM: skipped, slurmctld is not installed"
 else
-  echo "== through SLURM, whose node dies half way"
-  if through_slurm; then compare; else echo "SLURM does not start here"; failed=1; fi
+  echo "== SLURM, with a node that is stopped during the sweep"
+  if through_slurm; then compare; else echo "SLURM does not start on this machine"; failed=1; fi
 fi
 
 # --- against experiments -----------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ awk '
         p = (n[s, k] * xy[s, k] - x[s, k] * y[s, k]) / (n[s, k] * xx[s, k] - x[s, k] ^ 2)
         printf "  %s exponent %.3f, coefficient %.2f%s", i == 1 ? "a <= 2:" : "a >= 3:", p, exp(l[s, k] / n[s, k]), i == 1 ? " a" : " a^(2/3)" }
       print "" }
-    exit bad }' runout.txt || fail "the runout of sand is not that of experiments"
+    exit bad }' runout.txt || fail "the runout of sand differs from the published experiments"
 if command -v gnuplot >/dev/null; then
   gnuplot -e "data='runout.txt'; picture='runout.png'" "$top/validation/sweep_columns.gp" && echo "$out/runout.png"
 else

@@ -25,7 +25,7 @@ run_row() { # row, seconds ("-": as the job says)
   for key in ${SET:-}; do set -- "$@" --set "$key"; done
   "$program" "$@" >"$out/$row.log" 2>&1 || { echo "$row: failed, see $out/$row.log"; return 1; }
   before=$(user_time "$out/$row") now=$(user_time "$out/$row.new")
-  echo "$row: $now s of user time${before:+, $before s before}"
+  echo "$row: $now s of user CPU time${before:+, $before s in the previous run}"
   if [ -n "$before" ] && cmp -s "$out/$row/job.yaml" "$out/$row.new/job.yaml" && awk "BEGIN { exit !($before <= $now) }"; then
     rm -rf "$out/$row.new"
   else
@@ -34,7 +34,7 @@ run_row() { # row, seconds ("-": as the job says)
   fi
 }
 
-# The paper's rule for row $1, and to go on with what a search that stalls leaves. GMRES's own tolerance is not in the paper.
+# Options of the published run of row $1: its norm and tolerance; a stalled line search is accepted. The paper does not state GMRES's tolerance.
 published() {
   tau=$(grep -v '^#' $paper | awk -F, -v row="$1" '$2 == row { print $11 }')
   [ "$tau" != - ] || return 1
@@ -52,10 +52,10 @@ run | published)
   for row in "$@"; do
     seconds=${row#*=} row=${row%%=*}
     line=$(grep -v '^#' $paper | awk -F, -v row="$row" '$2 == row')
-    [ -n "$line" ] || { echo "$row: no row of $paper"; failed=1; continue; }
+    [ -n "$line" ] || { echo "$row: not found in $paper"; failed=1; continue; }
     [ "$seconds" != "$row" ] || seconds=$(echo "$line" | cut -d, -f10)
     if [ "$mode" = published ]; then
-      rule=$(published "$row") || { echo "$row: its tolerance is not legible"; failed=1; continue; }
+      rule=$(published "$row") || { echo "$row: its tolerance is not readable in the publication"; failed=1; continue; }
       SET="$rule $more"
     fi
     run_row "$row" "$seconds" || failed=1

@@ -1,8 +1,8 @@
-/* Cases with known results: runs each, measures, compares, prints one table.
+/* Runs cases with known results, compares measured quantities with expected values, and prints one table.
  *
- * A case is a folder with case.yaml (a job) and reference.yaml (what is known, from where, and how to compare). A check reads
- * a series (a measure of the job, or history.COLUMN), reduces it to one number, and holds it against a target with a
- * tolerance, or a bound. Names of earlier checks may be used in `compute`. See validation/README.md.               */
+ * A case is a folder with case.yaml (a job) and reference.yaml (expected values, their source, and the comparison). A check
+ * reads a series (a measure of the job, or history.COLUMN), reduces it to one number, and compares it with a target and its
+ * tolerance, or with a bound. `compute` may use the names of earlier checks. See validation/README.md. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

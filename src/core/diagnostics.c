@@ -235,8 +235,8 @@ PetscErrorCode diagnostics_read_file(const char *file, const document_node *node
   if (is_bad || is_large) {
     diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
                           is_large   ? "it has more than 64 MiB"
-                          : !is_file ? "it is no file"
-                                     : "the disk or the folder rejects it");
+                          : !is_file ? "it is not a regular file"
+                                     : "a read error occurred");
     memory_free(text);
   }
   *n = (int)size;

@@ -172,7 +172,7 @@ static PetscErrorCode step_key(document *doc, document_node *at, const char *pat
   PetscFunctionBegin;
   if (at->kind == DOCUMENT_NULL) at->kind = DOCUMENT_MAPPING;
   PetscCheck(at->kind == DOCUMENT_MAPPING, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "--set %s: what stands before \"%.*s\" is not a mapping, it has no keys", path, (int)n_key, key);
+             "--set %s: the value before \"%.*s\" is not a mapping, so it has no keys", path, (int)n_key, key);
   int i = find_index(at, key, n_key);
   if (i < 0) {
     document_node *made;
@@ -200,10 +200,10 @@ static PetscErrorCode step_index(document *doc, document_node *at, const char *p
   for (; *c >= '0' && *c <= '9'; ++c) i = i < 1000000000 ? 10 * i + (*c - '0') : i;
   PetscCheck(*c == ']', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected \"]\" after the number", path);
   if (at->kind == DOCUMENT_NULL) at->kind = DOCUMENT_SEQUENCE;
-  PetscCheck(at->kind == DOCUMENT_SEQUENCE, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "--set %s: \"%.*s\" is not a list, it has no entries to count", path, (int)(*p - path), path);
-  PetscCheck(i <= at->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "--set %s: the list has %d entries, counted from 0; entry %lld is beyond its end", path, at->n, (long long)i);
+  PetscCheck(at->kind == DOCUMENT_SEQUENCE, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: \"%.*s\" is not a list, so it has no entries",
+             path, (int)(*p - path), path);
+  PetscCheck(i <= at->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: the list has %d entries, counted from 0, and no entry %lld",
+             path, at->n, (long long)i);
   if (i == at->n) {
     document_node *made;
     PetscCall(document_add_node(doc, DOCUMENT_NULL, mark, NULL, &made));
@@ -333,7 +333,7 @@ PetscErrorCode document_read_flow(document *doc, const char *text, document_mark
   }
   PetscCall(flow_value(&f, out));
   flow_skip(&f);
-  PetscCheck(*f.p == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "default \"%s\": something follows its end", text);
+  PetscCheck(*f.p == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "default \"%s\": unexpected text after the value", text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,7 +26,7 @@ PetscErrorCode envelope_create(int n_columns, int n_bins, envelope **out)
   envelope *e;
   PetscFunctionBegin;
   PetscCheck(n_columns > 0 && n_bins >= 2 && n_bins % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "an envelope of %d columns in %d bins", n_columns, n_bins);
+             "an envelope of %d columns in %d bins; expected 1 column or more and an even number of bins", n_columns, n_bins);
   PetscCall(memory_alloc("envelope", 1, sizeof *e, &e));
   *out            = e;
   e->n_columns    = n_columns;

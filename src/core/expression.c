@@ -384,7 +384,7 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
 PetscErrorCode expression_create_table(int n_rows, const double *row, expression **out)
 {
   PetscFunctionBegin;
-  PetscCheck(n_rows >= 2, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "a table of %d rows", n_rows);
+  PetscCheck(n_rows >= 2, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "an interpolation table of %d rows; expected at least 2", n_rows);
   PetscCall(memory_alloc("expression", 1, sizeof(expression), out));
   expression    *e    = *out;
   PetscErrorCode code = memory_alloc("expression", 2, sizeof *e->code, &e->code);

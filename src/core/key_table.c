@@ -676,7 +676,7 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
     else if (n <= 12) {
       char words[KEY_WORDS];
       key_words_join(words, sizeof words, n, names, " and ");
-      report_error(r, node->key_mark[i], &here, n ? "unknown key; known here: %s" : "unknown key; no keys are known here%s", words);
+      report_error(r, node->key_mark[i], &here, n ? "unknown key; allowed keys: %s" : "unknown key; no keys are allowed here%s", words);
     } else report_error(r, node->key_mark[i], &here, "unknown key");
   }
 }

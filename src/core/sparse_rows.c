@@ -71,8 +71,8 @@ static PetscErrorCode check_rows(const char *name, int64_t n_rows, int64_t n_col
   PetscCheck(start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: row 0 starts at %" PRId64 ", expected 0", name, start[0]);
   for (int64_t i = 0; i < n_rows; ++i)
     PetscCheck(start[i] <= start[i + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "%s: row %" PRId64 " ends at %" PRId64 ", before it starts (%" PRId64 "); starts must not fall", name, i, start[i + 1],
-               start[i]);
+               "%s: row %" PRId64 " ends at %" PRId64 ", before it starts (%" PRId64 "); row starts must not decrease", name, i,
+               start[i + 1], start[i]);
   for (int64_t i = 0; i < n_rows; ++i)
     for (int64_t k = start[i]; k < start[i + 1]; ++k) {
       PetscCheck(col[k] >= 0 && col[k] < n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
@@ -176,7 +176,7 @@ PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64
   *out = (sparse_rows){0};
   for (int64_t k = 0; k < n_entries; ++k)
     PetscCheck(row[k] >= 0 && row[k] < n_rows, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "%s: entry %" PRId64 " stands in row %" PRId32 ", expected 0 ... %" PRId64, name, k, row[k], n_rows - 1);
+               "%s: entry %" PRId64 " is in row %" PRId32 ", expected 0 ... %" PRId64, name, k, row[k], n_rows - 1);
   /* compressed rows in the order given, then as above */
   sparse_rows    rows = {0};
   PetscErrorCode code = sparse_rows_reserve(n_rows, n_cols, n_entries, &rows);

@@ -40,12 +40,12 @@ PetscErrorCode checkpoint_newest(const char *directory, char **path)
       candidate = NULL;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCheck(state == SEALED_DAMAGED, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s; to go on from an older one, move it away", candidate,
-               why);
-    log_warn("%s %s; looking for an older one", candidate, why);
+    PetscCheck(state == SEALED_DAMAGED, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s; move it away to continue from an older checkpoint",
+               candidate, why);
+    log_warn("%s %s; trying an older checkpoint", candidate, why);
   }
   PetscCheck(!n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s: all %lld checkpoints are damaged, see above; put a copy of one there, or start the run over with --force", directory,
+             "%s: all %lld checkpoints are damaged, see above; restore one from a copy, or start the run again with --force", directory,
              (long long)n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,7 +103,7 @@ PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step)
     PetscCall(file_format(&aside, "%s.damaged", path));
     PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot rename %s: %s%s", path, strerror(errno),
                file_advice(errno));
-    log_warn("%s is kept as %s", path, aside);
+    log_warn("the damaged %s is renamed to %s", path, aside);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -523,7 +523,7 @@ static PetscErrorCode read_matrices(const char *path, hid_t top, fclib_problem *
   PetscCall(fclib_matrix_read(path, top, "M", p->n_dof, p->n_dof, &p->M));
   PetscCall(fclib_matrix_read(path, top, "H", p->n_dof, m, &p->H));
   PetscCall(fclib_matrix_mirror(&p->M, &p->was_half_stored));
-  if (p->was_half_stored) log_info("%s: one triangle of M is stored alone; it is mirrored", path);
+  if (p->was_half_stored) log_info("%s: only one triangle of the symmetric matrix M is stored; the other one is copied from it", path);
   const double asymmetry = fclib_asymmetry(&p->M);
   if (asymmetry > MAX_ASYMMETRY)
     REFUSE(path, "M is not symmetric: entries mirrored in the diagonal differ by %.2g of the largest; expected a mass matrix", asymmetry);

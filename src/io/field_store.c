@@ -92,8 +92,8 @@ static PetscErrorCode check_finite(const field_group *group, const field *f, int
 
   PetscFunctionBegin;
   PetscCheck(bad == nx, PETSC_COMM_SELF, PETSC_ERR_FP,
-             "%s/%s is not finite in row %lld, component %d: nothing was written, such a state could not be resumed", group->name, f->name,
-             (long long)(first + bad / f->n_components), (int)(bad % f->n_components));
+             "%s/%s is not finite in row %lld, component %d: nothing was written, because a run cannot be resumed from this state",
+             group->name, f->name, (long long)(first + bad / f->n_components), (int)(bad % f->n_components));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -41,10 +41,10 @@ const char *file_advice(int error)
 {
   switch (error) {
   case ENOSPC:
-  case EDQUOT: return "; make room, or set another --out";
+  case EDQUOT: return "; free disk space, or choose another --out";
   case EFBIG: return "; raise the limit of a file's size (ulimit -f)";
   case EROFS:
-  case EACCES: return "; make it writable, or set another --out";
+  case EACCES: return "; make it writable, or choose another --out";
   default: return "";
   }
 }
@@ -60,13 +60,13 @@ PetscErrorCode file_make_directory(const char *path)
     const char was = *c;
     if (was && was != '/') continue;
     *c = 0;
-    PetscCheck(!mkdir(part, 0777) || errno == EEXIST, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot make the folder %s: %s%s", part,
+    PetscCheck(!mkdir(part, 0777) || errno == EEXIST, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot create the folder %s: %s%s", part,
                strerror(errno), file_advice(errno));
     *c = was;
     if (!was) break;
   }
-  PetscCheck(!stat(path, &about) && S_ISDIR(about.st_mode), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "%s is in the way: it is not a folder",
-             path);
+  PetscCheck(!stat(path, &about) && S_ISDIR(about.st_mode), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+             "%s exists but is not a folder; move it away, or choose another --out", path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,7 +95,7 @@ PetscErrorCode file_check_space(const char *directory, int64_t bytes)
   if (room < (double)bytes) {
     char text[64]; /* PETSc's own %g would print "3." */
     snprintf(text, sizeof text, "%.1f MB are needed, %.1f MB are free", 1e-6 * (double)bytes, 1e-6 * room);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "the disk of %s is full: %s; make room, or set another --out", directory, text);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "the disk of %s is full: %s; free disk space, or choose another --out", directory, text);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,7 +214,7 @@ PetscErrorCode file_put_in_place(const char *temporary, const char *path, bool w
   if (rename(temporary, path)) {
     const int error = errno;
     unlink(temporary);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s in place: %s%s", path, strerror(error), file_advice(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot replace %s by its new version: %s%s", path, strerror(error), file_advice(error));
   }
   PetscCall(waits ? flush_later(path, is_vital) : file_sync_directory_of(path));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -229,7 +229,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
   catalog *c __attribute__((cleanup(catalog_close)))       = NULL;
 
   PetscFunctionBegin;
-  PetscCheck(index >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "frame %lld cannot be written", (long long)index);
+  PetscCheck(index >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "frame index %lld: expected 0 or more", (long long)index);
   for (int i = 0; i < field_table_n_groups(table); ++i) {
     field_group *group = field_table_group(table, i);
     if (group->refresh) PetscCall(group->refresh(group->context));

@@ -14,7 +14,7 @@ PetscErrorCode h5_start(void)
 {
   PetscFunctionBegin;
   setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0); /* locks fail on some network file systems; read when a file is opened */
-  PetscCheck(H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "HDF5 does not start");
+  PetscCheck(H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "HDF5 cannot be initialised");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -73,7 +73,7 @@ static PetscErrorCode keep_until(const char *path, char *text, size_t n, const c
   PetscFunctionBegin;
   if (n < n_header && !memcmp(text, header, n)) PetscFunctionReturn(PETSC_SUCCESS); /* killed within the header */
   PetscCheck(n >= n_header && !memcmp(text, header, n_header), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s:1: other columns than this run's; move the file away, a new one will be started", path);
+             "%s:1: the columns differ from those of this run; move the file away, and a new table is started", path);
   PetscCall(memory_alloc("history", n_columns, sizeof *values, &values));
   past->n_keep = n_header;
   for (char *row = text + n_header, *end; (end = memchr(row, '\n', n - (size_t)(row - text))); row = end + 1) {
@@ -103,7 +103,7 @@ static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
     PetscCall(file_format(&aside, "%s.damaged-%d", path, i));
   }
   PetscCall(file_replace_text(aside, n, text));
-  log_warn("%s is kept as %s", path, aside);
+  log_warn("the original %s is stored as %s", path, aside);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,7 +127,7 @@ static PetscErrorCode resume_table(const char *path, const char *header, int n_c
   }
   if (past.n_bad) {
     log_warn("%s:%lld: not a row of %d numbers with increasing time%s; omitted", path, (long long)past.first_bad, n_columns,
-             past.n_bad > 1 ? ", nor are others" : "");
+             past.n_bad > 1 ? " (nor are further rows)" : "");
     PetscCall(keep_damaged(path, n, original));
   }
   if (past.n_keep == 0) PetscCall(file_replace_text(path, strlen(header), header));

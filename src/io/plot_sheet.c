@@ -202,7 +202,7 @@ static PetscErrorCode draw_with(plot_sheet *s, FILE *in, FILE *out, FILE *err)
   PetscCall(s->script.code);
   PetscCheck(in && out && err && fwrite(s->script.data, 1, (size_t)s->script.n, in) == (size_t)s->script.n && !fflush(in) &&
                  !fseeko(in, 0, SEEK_SET),
-             PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write what gnuplot is to draw into a temporary file: %s", strerror(errno));
+             PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write the input of gnuplot to a temporary file: %s", strerror(errno));
   run_gnuplot(in, out, err, &status);
   PetscCall(read_all(err, &words, &n_words));
   PetscCheck(status == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "gnuplot failed (status %d): %.300s", status, words);
@@ -215,7 +215,7 @@ PetscErrorCode plot_sheet_draw(plot_sheet *s)
   PetscFunctionBegin;
   if (s->n_plots == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(plot_sheet_is_possible(), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
-             "gnuplot is not on the PATH, and draws the diagrams; install it: apt-get install --no-install-recommends gnuplot-nox");
+             "diagrams require gnuplot, which is not on the PATH; install it: apt-get install --no-install-recommends gnuplot-nox");
   FILE                *in = tmpfile(), *out = tmpfile(), *err = tmpfile();
   const PetscErrorCode code = draw_with(s, in, out, err);
   if (in) fclose(in);

@@ -33,7 +33,7 @@ static PetscErrorCode encode_rectangle(int width, int height, const uint8_t *rgb
   PetscFunctionBegin;
   *bytes = NULL, *n = 0;
   PetscCheck(width > 0 && height > 0 && width <= 32768 && height <= 32768, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "a picture of %d x %d pixels cannot be written", width, height);
+             "a picture of %d x %d pixels: expected 1 to 32768 each", width, height);
   image.width = (png_uint_32)width, image.height = (png_uint_32)height;
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
   PetscCall(memory_alloc("png", (int64_t)size, 1, bytes));
@@ -156,7 +156,7 @@ static PetscErrorCode open_temporary(png_animation *a, const char *path)
 {
   PetscFunctionBegin;
   PetscCheck(a->width > 0 && a->height > 0 && a->width <= 32768 && a->height <= 32768, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "an animation of %d x %d pixels cannot be written", a->width, a->height);
+             "an animation of %d x %d pixels: expected 1 to 32768 each", a->width, a->height);
   PetscCall(memory_alloc("last frame", (int64_t)a->width * a->height, BYTES_PER_PIXEL, &a->previous));
   PetscCall(file_format(&a->path, "%s", path));
   PetscCall(file_temporary(path, &a->temporary));

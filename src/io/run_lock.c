@@ -71,7 +71,7 @@ static PetscErrorCode report_owner(const char *directory, const char *path, bool
   if (read_holder(path, &who))
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
             "%s is being written by process %ld on %s since %s; wait for it, stop it, or choose another --out%s%s", directory, who.pid,
-            who.host, who.since, is_name ? "; if it is no more, remove " : "", is_name ? path : "");
+            who.host, who.since, is_name ? "; if this process has ended, remove " : "", is_name ? path : "");
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
           "%s is being written by another process (lock %s); wait for it, stop it, or choose another --out", directory, path);
 }
@@ -185,7 +185,7 @@ PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
   const PetscErrorCode taken = take_lock(directory, path, own, &fd);
   unlink(own);
   PetscCall(taken);
-  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: it keeps changing hands", directory);
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: other processes lock it repeatedly; try again", directory);
   remove_leftovers(directory, host);
   const PetscErrorCode code = memory_alloc("run lock", 1, sizeof **out, out);
   if (code) close(fd);

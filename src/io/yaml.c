@@ -321,7 +321,7 @@ static PetscErrorCode read_alias(reader *r, document_node **out)
 
   PetscFunctionBegin;
   if (i < 0) diagnostics_add(r->b->d, mark, NULL, "the anchor \"&%.100s\" is not defined before this alias", name);
-  else if (r->anchors[i].is_open) diagnostics_add(r->b->d, mark, NULL, "the alias \"*%.100s\" stands inside its own anchor", name);
+  else if (r->anchors[i].is_open) diagnostics_add(r->b->d, mark, NULL, "the alias \"*%.100s\" is inside its own anchor", name);
   if (i < 0 || r->anchors[i].is_open) PetscCall(add_node(r, DOCUMENT_NULL, mark, NULL, out));
   else PetscCall(add_copy(r, r->anchors[i].node, mark, r->b->depth, out));
   next_event(r);
@@ -517,7 +517,7 @@ static PetscErrorCode read_pair(reader *r, document_node *node, yaml_names *name
   }
   PetscCall(yaml_names_put(names, key, node->n, &found));
   if (found >= 0)
-    diagnostics_add(r->b->d, mark, NULL, "the key \"%.100s\" stands here twice; the first is in line %d", key, node->key_mark[found].line);
+    diagnostics_add(r->b->d, mark, NULL, "duplicate key \"%.100s\"; the first is in line %d", key, node->key_mark[found].line);
   else PetscCall(document_append(r->b->doc, node, key, mark, child));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -591,7 +591,7 @@ static PetscErrorCode read_documents(reader *r, document_node **out)
   next_event(r); /* stream start */
   next_event(r); /* document start, or the stream's end */
   if (!r->is_broken && r->event.type == YAML_STREAM_END_EVENT) {
-    diagnostics_add(r->b->d, (document_mark){r->file->name, 1, 1}, NULL, "there is nothing in it");
+    diagnostics_add(r->b->d, (document_mark){r->file->name, 1, 1}, NULL, "the file contains no keys");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   next_event(r);

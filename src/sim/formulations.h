@@ -1,4 +1,4 @@
-/* Registry of formulations, and the key table of `solver:` with the keys of all of them. Used by app. */
+/* Registry of formulations, and the key table of `solver:` with the keys of all formulations. Used by app. */
 #ifndef SS_SIM_FORMULATIONS_H
 #define SS_SIM_FORMULATIONS_H
 #include "sim/step/formulation.h"
@@ -14,7 +14,7 @@ enum {
 #define X(name) extern const formulation_ops name##_formulation;
 FORMULATION_TABLE(X)
 #undef X
-extern const formulation_ops *const formulations[];
-extern const char *const            formulation_names[]; /* for KEY_ENUM, NULL-terminated */
+extern const formulation_ops *const formulations[];      /* [N_FORMULATIONS] */
+extern const char *const            formulation_names[]; /* values of `formulation:` in a job, NULL-terminated */
 extern const key_table              solver_table;        /* of solver_options */
 #endif

@@ -15,7 +15,7 @@ status 2 "$program" check "$job" --set measure.grip.body=gripper.carriage && say
 status 2 "$program" check "$job" --set measure.finger.body=box && says "quantity joint_position needs a link" &&
   pass "joints are meant by their links"
 status 2 "$program" check "$job" --set bodies.gripper.joints.wrist.position=1 &&
-  says "bodies.gripper.joints.wrist: the urdf has no such joint" && pass "a joint that is not there"
+  says "bodies.gripper.joints.wrist: the URDF file has no joint of this name" && pass "a joint that is not there"
 status 2 "$program" check "$job" --set bodies.gripper.urdf=nowhere.urdf && says "nowhere.urdf" && pass "a urdf that is not there"
 status 2 "$program" check "$job" --set 'bodies.gripper.loops=[{one: left, other: rihgt, at: [0, 0, 0]}]' &&
   says "no link is called \"rihgt\"" && pass "a loop of a link that is not there"

@@ -52,10 +52,10 @@ full() { dd if=/dev/zero of="$work/disk/filler" bs=4k 2>/dev/null; sync "$work/d
 
 # It fills up with checkpoints of its own.
 status 3 "$program" run "$job" --out "$work/disk/r" $run --set output.checkpoint=0.002
-says "full" && says "MB are needed" && says "make room"
+says "full" && says "MB are needed" && says "free disk space"
 status 0 "$program" info "$work/disk/r"
 sums "$work/disk/r" >"$work/before"
-status 3 "$program" resume "$work/disk/r" $run && says "make room"
+status 3 "$program" resume "$work/disk/r" $run && says "free disk space"
 sums "$work/disk/r" | cmp -s - "$work/before" || fail "other checkpoints than before"
 pass "a resume with the disk still full: code 3, nothing lost"
 for f in $(ls "$work"/disk/r/checkpoints/*.h5 | head -n -1); do rm "$f"; done
@@ -74,7 +74,7 @@ filled() {
   [ $got = 3 ] || { cat "$work/out"; fail "$name: exit $got instead of 3"; }
   # Stopped between its look at the room left and the write itself, it hears of the full disk from the write.
   grep -q "No space left on device" "$work/out" || says "$message"
-  says "make room"
+  says "free disk space"
   rm "$work/disk/filler"
   # It went beyond the end of the whole run before the disk was full.
   for f in $(ls "$work"/disk/r/checkpoints/*.h5 | tail -n +2); do rm "$f"; done
@@ -91,7 +91,7 @@ filled "a measure" "height.csv: No space left on device" --set time.frame=0 --se
 
 # Full from the start; then one that can only be read.
 rm -rf "$work/disk/r"; full
-status 3 "$program" run "$job" --out "$work/disk/new" $run && says "make room" && pass "a disk that is full from the start: code 3"
+status 3 "$program" run "$job" --out "$work/disk/new" $run && says "free disk space" && pass "a disk that is full from the start: code 3"
 rm -rf "$work/disk/filler" "$work/disk/new"; cp -r "$work/part" "$work/disk/r"
 mount -o remount,ro "$work/disk"
 status 3 "$program" run "$job" --out "$work/disk/new" $run && says "Read-only file system" && says "make it writable"

@@ -32,7 +32,7 @@ for at in 0 20 511 512 4000 middle last; do
   f=$work/r/$newest
   case $at in middle) at=$(($(size_of "$f") / 2)) ;; last) at=$(($(size_of "$f") - 1)) ;; esac
   flip "$f" "$at"
-  resume 0 && says "checkpoint_000000017.h5" && says "looking for an older one" && says "checkpoint_000000015.h5 at step 15"
+  resume 0 && says "checkpoint_000000017.h5" && says "trying an older checkpoint" && says "checkpoint_000000015.h5 at step 15"
   [ -s "$f.damaged" ] || fail "a checkpoint with a flipped bit at byte $at was not kept"
   ends_as_whole; tables_are_whole "flipped bit at byte $at"
   n=$((n + 1))
@@ -41,7 +41,7 @@ pass "a flipped bit in each of $n places: the checkpoint before it is taken, the
 for size in 0 100 512 5000 $(($(size_of "$work/part/$newest") - 1)); do
   fresh
   head -c "$size" "$work/part/$newest" >"$work/r/$newest"
-  resume 0 && says "looking for an older one"
+  resume 0 && says "trying an older checkpoint"
   ends_as_whole; tables_are_whole "cut to $size bytes"
 done
 pass "checkpoints cut to 0, 100, 512, 5000 and all bytes but one likewise"
@@ -127,14 +127,14 @@ fresh
 sed -i '5s/,/;/; 9s/^/x/' "$work/r/history.csv"
 sed -i '4d' "$work/r/measure/height.csv"; sed -i '6s/.*/hello/' "$work/r/measure/height.csv"
 cp "$work/r/history.csv" "$work/edited"
-resume 0 && says "history.csv:5: not a row" && says "nor are others" && says "height.csv:6: not a row"
+resume 0 && says "history.csv:5: not a row" && says "nor are further rows" && says "height.csv:6: not a row"
 cmp -s "$work/edited" "$work/r/history.csv.damaged" || fail "the damaged history was not kept"
 [ "$(history_of "$work/whole" | sed '9d;5d')" = "$(history_of "$work/r")" ] || fail "good rows of an edited history were lost"
 ends_as_whole && pass "tables edited: bad rows reported and omitted, the original file kept"
 fresh
 sed -i '1s/time/tome/' "$work/r/history.csv"
 cp "$work/r/history.csv" "$work/edited"
-resume 3 && says "history.csv:1: other columns" && says "move the file away"
+resume 3 && says "history.csv:1: the columns differ" && says "move the file away"
 cmp -s "$work/edited" "$work/r/history.csv" || fail "a table of other columns was changed"
 pass "a table of other columns: code 3, left alone"
 

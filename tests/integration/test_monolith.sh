@@ -43,7 +43,7 @@ refused "materials.sand.density: 0 is out of range: must be > 0 kg/m^3" --set ma
 refused "materials.wood.density: 0 is out of range: must be > 0 kg/m^3" --set materials.wood.density=0
 refused "mac.cfl: 100 is out of range: must be > 0 and < 10" --set mac.cfl=100
 refused "bodies.column.shape: extends beyond mac.domain" --set bodies.column.shape='{box: {min: [1, 1, 1], max: [1.2, 1.3, 1.5]}}'
-refused "the shape would hold 8e-06 particles" --set bodies.column.shape='{box: {min: [0.1, 0.1, 0.1], max: [0.10025, 0.10025, 0.10025]}}'
+refused "the shape would contain 8e-06 particles" --set bodies.column.shape='{box: {min: [0.1, 0.1, 0.1], max: [0.10025, 0.10025, 0.10025]}}'
 refused "contact with a continuum has no restitution; remove it" --set contact.pairs='[{between: [column, ball], restitution: 0.5}]'
 refused "\"brick\" has no level set, which contact with the grid requires" --set bodies.brick.contact_surface=mesh
 status 0 "$program" check "$job" --set contact.stiffness=1 && says "contact.stiffness: not used by formulation monolith: contact is rigid" && pass "a stiffness is reported as unused"

@@ -63,7 +63,7 @@ pass "warned, requeued twice, cancelled, submitted again: bit-identical to an un
 submitted -c 1 --mem=0 --job-name=cancelled "$config/slurm/chain.sh" small.yaml --out cancelled $long
 until_ok has_steps cancelled 20
 cancel "$id"
-until_ok grep -q "not requeued after SIGTERM" cancelled-"$id".out
+until_ok grep -q "the job is not requeued after SIGTERM" cancelled-"$id".out
 status 0 "$program" info cancelled && pass "scancel: a checkpoint, and no requeue"
 
 # --- requeue disabled: a chain of jobs ----------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ static bool parse_numbers(const command_line *line, const char *option, int n, c
     char  *end;
     double x = strtod(at, &end);
     if (end == at || !isfinite(x) || *end != (i + 1 < n ? separator : '\0')) {
-      fprintf(stderr, "stickslip render: %s %s: expected %d numbers with \"%c\" between them\n", option, text, n, separator);
+      fprintf(stderr, "stickslip render: %s %s: expected %d numbers separated by \"%c\"\n", option, text, n, separator);
       return false;
     }
     out[i] = x;

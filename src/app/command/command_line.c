@@ -1,4 +1,4 @@
-/* Access to the values of options. */
+/* Access to the option values of a parsed command line. */
 #include "app/command/command_line.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@ typedef struct {
   const char           *positional[COMMAND_MAX_VALUES];
   const command_option *option[COMMAND_MAX_VALUES];
   const char           *value[COMMAND_MAX_VALUES];
-  char                  petsc[8192]; /* texts of the options of PETSc, which become values of --set */
+  char                  petsc[8192]; /* options of PETSc as texts of --set, separated by zeros */
   size_t                petsc_size;
   const command *const *commands;              /* all commands of the program, NULL-terminated: for the manual and completion */
   exit_code (*execute)(int argc, char **argv); /* executes another command line, in a process forked from this one */
@@ -38,14 +38,14 @@ struct command {
 
 extern const command_option command_common_options[]; /* options of every command */
 
-/* The last value of an option, "" for an option without value, NULL if it was not given. */
+/* The last given value of an option; "" for an option without value; NULL if the option was not given. */
 const char *command_value(const command_line *line, const char *option);
 /* Stores all values of a repeatable option in out [COMMAND_MAX_VALUES] and returns their number. */
 int command_values(const command_line *line, const char *option, const char **out);
-/* The value of an option as an integer in [min, max], `fallback` if it was not given. Otherwise prints a message on stderr and
- * returns false. */
+/* *out: value of an option as an integer in [min, max], or `fallback` if it was not given. For any other value: prints a message on
+ * stderr and returns false. */
 bool command_integer(const command_line *line, const char *option, int64_t min, int64_t max, int64_t fallback, int64_t *out);
-/* The action of c: "status" if c is "sweep status" and `name` is "sweep" or NULL. NULL if c is not an action (of the command
- * `name`). */
+/* The second word of the name of c ("status" of "sweep status") if c is an action of the command `name` ("sweep"; NULL: of any).
+ * Otherwise NULL. */
 const char *command_action(const command *c, const char *name);
 #endif

@@ -20,9 +20,9 @@ static const manual_entry signals[] = {
      "finish the step, write a checkpoint and exit with code 75. A second SIGTERM or SIGINT abandons the current step "
      "and saves the state before it. The step is also abandoned if it lasts too long for the 30 seconds between "
      "SIGTERM and SIGKILL. A third SIGINT exits at once; the last checkpoint remains valid."},
-    {"SIGHUP", "the same; ignored under nohup."},
+    {"SIGHUP", "finish the step, write a checkpoint and exit with code 75; ignored under nohup."},
     {"SIGPIPE, SIGXFSZ", "are reported as errors of the write operation."},
-    {"SIGKILL", "loses only the steps since the last checkpoint: files get their names when they are complete."},
+    {"SIGKILL", "loses the steps since the last checkpoint; files are renamed to their final names when they are complete."},
     {"no signal",
      "In a SLURM job a run also writes a checkpoint and exits with code 75 if the remaining time is too short for more steps."},
     {NULL, NULL}};

@@ -34,7 +34,7 @@ static void append_providers(text_buffer *b, int group)
 {
   int n = 0;
   for (int f = 0; f < N_FORMULATIONS; ++f) n += (formulations[f]->report & group) != 0;
-  if (group == REPORT_PLASTICITY) text_printf(b, "all, with such a material");
+  if (group == REPORT_PLASTICITY) text_printf(b, "all, with these materials");
   else if (group == REPORT_RUN || n == N_FORMULATIONS) text_printf(b, "all");
   else
     for (int f = 0, at = 0; f < N_FORMULATIONS; ++f)

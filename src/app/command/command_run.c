@@ -120,8 +120,8 @@ static PetscErrorCode execute_run(const command_line *line, diagnostics *d, run 
   if (*code != SS_EXIT_REQUEUE || !command_value(line, "--requeue")) PetscFunctionReturn(PETSC_SUCCESS);
   /* A job without time for a single step would be requeued forever. SIGTERM (scancel, or the hard time limit) means that the job
    * must end. */
-  if (stop_signal() == SIGTERM) log_info("not requeued after SIGTERM");
-  else if (!has_advanced) log_warn("not requeued: the time limit is too short for a single step");
+  if (stop_signal() == SIGTERM) log_info("the job is not requeued after SIGTERM");
+  else if (!has_advanced) log_warn("the job is not requeued: its time limit is too short for a single step; request more time");
   else allocation_requeue();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -305,8 +305,8 @@ static PetscErrorCode run_task_cases(const command_line *line, const char *dir, 
   allocation_share_time();
   PetscCall(sweep_local(dir, o, code));
   if (!is_requeued || *code != SS_EXIT_REQUEUE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (o->signal && *o->signal == SIGTERM) log_info("not requeued after SIGTERM");
-  else if (measure_progress(dir, o->n, o->numbers) <= before) log_warn("not requeued: no case has completed a step in this job");
+  if (o->signal && *o->signal == SIGTERM) log_info("the job is not requeued after SIGTERM");
+  else if (measure_progress(dir, o->n, o->numbers) <= before) log_warn("the job is not requeued: no case has completed a step in it");
   else allocation_requeue();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

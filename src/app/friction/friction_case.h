@@ -13,8 +13,8 @@ typedef struct {
   friction_problem problem; /* refers to arrays of this struct */
   delassus        *W;
   double          *q, *mu; /* [n][3], [n] */
-  double          *f;      /* global problems: f in M v = H r + f, [delassus_n_dof]; NULL: local problem */
-  int64_t          n_dof;  /* degrees of freedom; if the file only gives bodies, 6 per body (3 in the plane); 0: unknown */
+  double          *f;      /* global problem: f in M v = H r + f, [delassus_n_dof], H of FCLIB; NULL: local problem */
+  int64_t          n_dof;  /* degrees of freedom; for files with only the number of bodies: 6 per body (3 in the plane); 0: unknown */
 } friction_case;
 
 /* Reads and checks a file, then factors M (global problem) or sorts W into blocks (local problem). The file is first opened in a
@@ -29,9 +29,10 @@ double friction_case_nu(const friction_case *c);
 /* Rank of the symmetric part of W by pivoted Cholesky factorisation with pivots above 1e-10 of the first; -1 if W has more than
  * `limit` rows. */
 PetscErrorCode friction_case_rank(friction_case *c, int64_t limit, int64_t *rank);
-/* Reads guess 1 to n of the file, 0: its solution. r [n_contacts][3]. */
+/* Reads impulses r [n_contacts][3] from the file: initial guess number `guess`, counted from 1; 0: the solution. */
 PetscErrorCode friction_case_guess(const char *path, const friction_case *c, int64_t guess, double *r);
-/* Writes the problem with a solution (NULL: none) and guesses, impulses [n_contacts][3]; u and v are computed from them. */
+/* Writes the problem with a solution (NULL: none) and n_guesses initial guesses, all as impulses [n_contacts][3]; u and v are
+ * computed from them. */
 enum { FRICTION_CASE_GUESSES = 2 };
 PetscErrorCode friction_case_write(const friction_case *c, const char *path, const double *solution, int n_guesses,
                                    const double *const *guesses);

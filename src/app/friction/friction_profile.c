@@ -1,4 +1,4 @@
-/* Table, CSV file and performance profile. */
+/* Table, CSV file and performance profile of friction solvers. */
 #include "app/friction/friction_profile.h"
 #include <math.h>
 #include <stdlib.h>

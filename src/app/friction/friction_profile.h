@@ -6,8 +6,8 @@
 #include "core/error.h"
 
 typedef struct {
-  char    problem[96], solver[32], method[32], status[64];                /* method: the one that found the solution */
-  bool    is_solved, is_peer;                                             /* is_peer: solver of another program, drawn as a thin line */
+  char    problem[96], solver[32], method[32], status[64];                /* method: method that found the solution */
+  bool    is_solved, is_peer;                                             /* is_peer: result of another program */
   int64_t n_contacts, n_dof, iterations, inner_iterations, linear_solves; /* 0: unknown */
   double  nu, seconds, cpu, absolute, siconos, scaled; /* seconds (wall) and cpu (all threads): minima of all repetitions */
 } friction_run;
@@ -24,7 +24,7 @@ void           friction_runs_clear(friction_runs *runs);
 void friction_problem_name(const char *path, size_t room, char *out);
 /* The run of `problem` by `solver`, or NULL. */
 const friction_run *friction_runs_find(const friction_runs *runs, const char *problem, const char *solver);
-/* Indices of the first run of each problem or solver, first [runs->n]; returns their number. */
+/* first [runs->n]: index of the first run of each problem, or of each solver. Returns their number. */
 int64_t friction_runs_problems(const friction_runs *runs, int64_t *first);
 int64_t friction_runs_solvers(const friction_runs *runs, int64_t *first);
 
@@ -32,8 +32,8 @@ int64_t friction_runs_solvers(const friction_runs *runs, int64_t *first);
  * `error` (friction_error_kind) if not solved. The fastest solver is bold. */
 PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE *out);
 PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path);
-/* Draws the performance profile with gnuplot as an SVG file. */
+/* Draws the performance profile with gnuplot as an SVG file; runs with is_peer as thin lines. */
 PetscErrorCode friction_profile_plot(const friction_runs *runs, const char *title, const char *path);
-/* "1.2 s", "34 ms", "56 us" */
+/* Formats a time [s]: "1.2 s", "34 ms", "56 us". */
 void friction_time_text(double seconds, size_t room, char *out);
 #endif

@@ -1,8 +1,8 @@
-/* Compares a job with the capabilities that its formulation declares in its own folder (scene_formulation, sim/scene/scene_options.h): kinds of
- * bodies, blocks of `solver:`, and keys that it does not use. Contains no names of formulations. Used by job.c.
+/* Checks a job against the declarations of its formulation (scene_formulation, sim/scene/scene_options.h): supported kinds of bodies,
+ * blocks of `solver:`, and keys that it does not use. Independent of single formulations. Used by job.c.
  *
- * A kind of body that is not supported is an error. A block of `solver:` that belongs to another formulation is accepted and reported as unused, so
- * that the formulation of a job can be changed. A key is an error or reported as unused, as declared (unused_key). */
+ * A kind of body that is not supported is an error. A block of `solver:` of another formulation is accepted and reported as unused,
+ * so that the formulation of a job can be changed. Each unused key is an error or is reported, as declared (unused_key). */
 #ifndef SS_APP_JOB_CAPABILITIES_H
 #define SS_APP_JOB_CAPABILITIES_H
 #include "sim/scene/scene_options.h"

@@ -236,8 +236,8 @@ static void check_time(const job *j, const document_node *root, diagnostics *d)
   if (!time || !t || !(t->step > 0) || !(t->end > 0)) return;
   const document_node *end = document_find(time, "end"), *frame = document_find(time, "frame");
   if (end && t->end < t->step * (1 - 1e-9))
-    diagnostics_add(d, end->mark, "time.end", "%g s is less than one step of %g s", t->end, t->step);
-  if (end && t->end / t->step > 1e12) diagnostics_add(d, end->mark, "time.end", "more than 1e12 steps of %g s", t->step);
+    diagnostics_add(d, end->mark, "time.end", "%g s is less than time.step = %g s", t->end, t->step);
+  if (end && t->end / t->step > 1e12) diagnostics_add(d, end->mark, "time.end", "more than 1e12 steps of time.step = %g s", t->step);
   const double ratio = t->frame / t->step;
   if (frame && t->frame > 0 && fabs(ratio - nearbyint(ratio)) > 1e-6 * fmax(1.0, ratio))
     diagnostics_add(d, frame->mark, "time.frame", "expected a multiple of time.step = %g s, got %g s", t->step, t->frame);

@@ -21,9 +21,9 @@ typedef struct {
   key_list fields; /* fields in frames; empty: all */
   int      precision;
   int64_t  history_every;
-  int64_t  fclib; /* steps between contact problems that are written; 0: none */
+  int64_t  fclib; /* steps between contact problems written as FCLIB files; 0: none */
 } job_output;
-/* When checkpoints are written by a child process during the computation. */
+/* Use of a child process that writes checkpoints while the computation continues. */
 typedef enum { JOB_CHECKPOINT_CHILD_AUTO, JOB_CHECKPOINT_CHILD_ALWAYS, JOB_CHECKPOINT_CHILD_NEVER } job_checkpoint_child;
 
 /* picture: the default view of `stickslip render`. */
@@ -44,10 +44,10 @@ typedef struct job {
   const job_output  *output;
   const job_picture *picture;
   /* Not read from keys: */
-  document            *document; /* owns everything above */
-  const document_node *tree;     /* with every default written out; positions refer to the keys that were given */
+  document            *document; /* owns all data above */
+  const document_node *tree;     /* the job with all defaults written out; positions are those of the given keys */
   char                *resolved; /* the same as YAML text; owned */
-  diagnostics         *notices;  /* keys that the formulation does not use, which are no errors; owned */
+  diagnostics         *notices;  /* keys that the formulation does not use, if this is no error; owned */
 } job;
 
 /* The root of all key tables. The reference manual and the schema are generated from it. */
@@ -58,9 +58,9 @@ extern const key_table job_table;
 PetscErrorCode job_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, job **out);
 /* The same from text, for the job stored in a checkpoint. `name` is the file name in messages. */
 PetscErrorCode job_read_text(const char *name, const char *text, int n_overrides, const char *const *overrides, diagnostics *d, job **out);
-/* The same from a document that has been read, which it takes over. A sweep creates the jobs of its cases with it. */
+/* The same from a parsed document; takes ownership of *doc. Used by sweeps for the jobs of their cases. */
 PetscErrorCode job_read_document(document **doc, diagnostics *d, job **out);
-/* Apply one override, "key.path=value", to a document that has not been converted to a job yet. */
+/* Apply one override, "key.path=value", to a document before job_read_document. */
 PetscErrorCode job_override(document *doc, const char *text, diagnostics *d);
 void           job_destroy(job **j);
 void           job_log_notices(const job *j); /* one line per notice */
@@ -69,9 +69,9 @@ void           job_log_notices(const job *j); /* one line per notice */
 bool job_name_is_valid(const char *name);
 #define JOB_NAME_EXPECTED "1 to 100 letters, digits, or any of _ - + . (it names a folder)"
 
-/* Compare two jobs of one run: the one it was started with, and the current job file. Each key that differs is reported with
- * both values: accepted changes in the log, rejected ones as errors to `d`. Rejected are keys without may_change
- * (core/key_table.h), which define the simulated problem rather than its duration, accuracy or output. accept_all: accept every
- * change. `dir` is named in messages. *n_changes counts all differences. */
+/* Compare the job with which a run was started, `before`, and the current job file, `after`. Each key that differs is reported with
+ * both values. A change of a key with may_change (core/key_table.h: duration, accuracy, output) is accepted and logged. A change of
+ * another key, which defines the simulated problem, is an error in `d`. accept_all: accept every change. dir: run directory, for
+ * messages. *n_changes: number of differences. */
 PetscErrorCode job_compare(const job *before, const job *after, const char *dir, bool accept_all, diagnostics *d, int *n_changes);
 #endif

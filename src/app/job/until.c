@@ -10,7 +10,7 @@ static const key_spec until_keys[] = {
    .help = "expression in the names of measures, t (simulated seconds) and step; nonzero is true, like a comparison that is "
            "satisfied"},
   {.name = "for", .type = KEY_REAL, .offset = offsetof(until_condition, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "how long it must have been true, at every step"},
+   .help = "time for which the expression must have been true at every step"},
   {.name = "after", .type = KEY_REAL, .offset = offsetof(until_condition, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "simulated time before which it counts as false"},
   {.name = NULL}};
@@ -85,7 +85,7 @@ PetscErrorCode until_check(const key_list *list, const key_list *measured, diagn
     for (int k = 0; k < N_OWN; ++k)
       if (strcmp(names[i], own_names[k]) == 0)
         diagnostics_add_under(d, measured->item[i].node, "measure", names[i],
-                              "with until:, \"%s\" is a variable of the run; "
+                              "with until:, \"%s\" is the name of a variable of the run; "
                               "rename the measure",
                               names[i]);
   for (int i = 0; i < list->n; ++i) PetscCall(check_condition(&list->item[i], i, n, names, d));

@@ -10,20 +10,20 @@
 /* One condition of a job. */
 typedef struct {
   const char *when;        /* expression in the names of measures, t and step */
-  double      hold, after; /* [s] `for` and `after` */
+  double      hold, after; /* [s] keys `for` (time for which it must be true) and `after` (time before which it counts as false) */
 } until_condition;
 extern const key_table until_table;
 
 typedef struct until until;
 /* `list` and `measured`: until: and measure: of a job. Errors about the conditions go to `d`. */
 PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d);
-/* Create the conditions of a job that passed until_check. How long a condition has been true, and which one was met, is stored
- * in `m`; therefore a resumed run ends where an uninterrupted one does. Borrows everything. */
+/* Create the conditions of a job that passed until_check. The times for which conditions have been true, and the condition that was
+ * met, are stored in `m`. Therefore a resumed run ends at the same step as an uninterrupted run. Borrows all arguments. */
 PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, until **out);
 void           until_destroy(until **u);
-/* Evaluate the conditions after a step, when due measures have been recorded. *is_met: the run ends. */
+/* Evaluate the conditions after a step. Call it after the measures that are due have been recorded. *is_met: the run ends. */
 PetscErrorCode until_step(until *u, const sim_clock *now, bool *is_met);
-/* Text of the condition that was met in this or an earlier start and is still in the job, like "kinetic < 1e-6 for 0.1 s".
- * False: none. */
+/* Text of the condition that ended the run, in this start or before a resume: "kinetic < 1e-6 for 0.1 s". False: no condition was
+ * met, or the job does not contain it any more. */
 bool until_met(const until *u, size_t size, char *text);
 #endif

@@ -4,7 +4,7 @@
 #define SS_APP_RENDER_RENDER_H
 #include "app/job/job.h"
 
-/* Camera, colours and size. NaN: chosen from the contents of the frames. */
+/* Camera position and target [m], colour range, size [pixels]. NaN: chosen from the contents of the frames. */
 typedef struct {
   double          eye[3], target[3], range[2];
   int             up; /* upward axis, opposite to gravity: 0, 1, 2 */
@@ -15,7 +15,7 @@ typedef struct {
 
 /* The view of the `picture:` block of a job. Strings are borrowed from the job. */
 void render_view_of_job(const job *j, render_view *view);
-/* The view of job.yaml in `dir`. *owner owns the strings; destroy it after use. */
+/* The view of the `picture:` block of DIR/job.yaml. The job *owner owns the strings; destroy it after use. */
 PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owner);
 /* Writes frame `index` (-1: the last) as a PNG file. If the run has no such frame, *is_written is false and no error is
  * returned. */

@@ -12,16 +12,16 @@ typedef struct figures figures;
 PetscErrorCode         figures_create(figures **out);
 void                   figures_destroy(figures **f);
 
-/* Begins a diagram. section: a string that outlives `f`; figures_put selects diagrams by it. Other texts are copied. */
+/* Begins a diagram. section: name of the group that figures_put selects, borrowed until figures_destroy. Other texts are copied. */
 PetscErrorCode figures_begin(figures *f, const char *section, const char *title, const plot_axes *axes);
-/* Adds a curve or points. Values that a logarithmic axis cannot show are omitted; isolated points of a curve are marked. Curves
+/* Adds a curve or points. Values <= 0 on a logarithmic axis are omitted; isolated points of a curve are marked. Curves
  * without values are omitted. label NULL: no entry in the legend. */
 PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, int colour, int64_t n, const double *x, const double *y);
 void           figures_bar_width(figures *f, double width);
 /* Ends the diagram; a diagram without curves is omitted. */
 PetscErrorCode figures_end(figures *f);
 
-/* Draws all diagrams. Call once, before the first figures_put. */
+/* Draws all diagrams. Call once, before the first figures_put. Error: gnuplot is missing or fails. */
 PetscErrorCode figures_draw(figures *f);
 int            figures_count(const figures *f, const char *section);
 PetscErrorCode figures_put(figures *f, const char *section, text_buffer *page);

@@ -1,9 +1,9 @@
-/* Common parts of report pages: head with style sheet, foot, tiles, rows, links and number formats. For escaping see io/html.h. */
+/* Common parts of HTML report pages: head with style sheet, foot, tiles, rows, links and number formats. For escaping see io/html.h. */
 #ifndef SS_APP_REPORT_PAGE_H
 #define SS_APP_REPORT_PAGE_H
 #include "core/text.h"
 
-/* The colour with this number in the style sheet for light background, as "#0072b2". */
+/* The colour with this number in the style sheet for light background, as hexadecimal text: "#0072b2". */
 void page_colour(int colour, char hex[8]);
 void page_begin(text_buffer *page, const char *title);
 void page_end(text_buffer *page);
@@ -26,6 +26,6 @@ void page_duration(double seconds, size_t size, char *text);
 void page_bytes(double bytes, size_t size, char *text); /* 35.1 MB */
 
 /* Writes DIR/report.html of a run or a sweep with `write` at the end of another command. If gnuplot is missing or writing fails,
- * logs the reason and returns false, so that a missing page is not an error. `again`: the command that writes the page later. */
+ * logs the reason and returns false; the command itself does not fail. again: name of the command that writes the page later. */
 bool page_try_write(const char *dir, const char *again, PetscErrorCode (*write)(const char *dir));
 #endif

@@ -23,23 +23,23 @@ void allocation_read(allocation *a);
 /* [s] until SLURM ends the job; INFINITY: no limit, or unknown. Taken from SLURM_JOB_END_TIME (set since SLURM 22.11), otherwise
  * from squeue with a limit of ten seconds. */
 double allocation_time_left(const allocation *a);
-/* Sets SLURM_JOB_END_TIME from squeue if it is not set, so that many runs in one job do not query the controller. */
+/* Sets SLURM_JOB_END_TIME from squeue if it is not set. The cases of a sweep inherit it and do not execute squeue. */
 void allocation_share_time(void);
 /* True if SLURM has started this job again, after a requeue or a node failure. */
 bool allocation_is_restart(void);
 
-/* Value for OMP_PLACES ("cores" or "threads") that keeps the threads on the cores of this task. It must be set before the OpenMP
- * library is loaded; main restarts the program for that. NULL if threads should not be bound: without an allocation, if the user
- * has set places, or if the task is not confined to its own cores (then the first threads of all jobs would be bound to the same
- * core). */
+/* Value for OMP_PLACES ("cores" or "threads") that binds the threads to the cores of this task. It must be set before the OpenMP
+ * library is loaded; for this purpose main executes the program again. NULL: do not bind threads, because there is no allocation, or
+ * the user has set OMP_PLACES, or the task is not confined to its own cores (binding would put the first threads of all jobs of the
+ * node on one core). */
 const char *allocation_places(const allocation *a, int64_t n_threads);
 
-/* True in a SLURM job; otherwise prints on stderr that --requeue of `command` is not possible. */
+/* True in a SLURM job. Otherwise prints on stderr that option --requeue of `command` requires one, and returns false. */
 bool allocation_can_requeue(const char *command);
-/* Asks SLURM to stop this job and start it again; of an array only this task. Must be the last action of the process, after all
- * files are on disk. If the cluster does not allow requeueing, submits the command line of this process as a new job that starts
- * when this one has ended, with the same partition, account, QOS, constraint, cores, memory, time, name and log. Logs the
- * result; a failure is only a warning, because the exit code shows that the run can be continued. */
+/* Requests that SLURM stops this job and starts it again; of a job array only this task. Must be the last action of the process, after
+ * all files are on disk. If the cluster does not allow requeueing, submits the command line of this process as a new job that starts
+ * when this job has ended, with the same partition, account, QOS, constraint, cores, memory, time, name and log. Logs the result. A
+ * failure is only a warning, because the exit code already shows that the run can be continued. */
 void allocation_requeue(void);
 
 /* For tests. Parses "1-02:03:04" as printed by squeue [s]; INFINITY for UNLIMITED and for anything that is not a time. */

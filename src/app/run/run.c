@@ -605,7 +605,8 @@ static PetscErrorCode run_write_failure(const run *r, const step_status *status)
            "may help: stickslip resume %s --set time.step=...\n",
            what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
   size_t n = strlen(text);
-  if (status->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)status->where);
+  if (status->where >= 0)
+    snprintf(text + n, sizeof text - n, "index of the first point that violates the condition: %lld\n", (long long)status->where);
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);
   PetscCall(file_replace_text(path, strlen(text), text));
   log_warn("%s", text);

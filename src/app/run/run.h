@@ -18,15 +18,15 @@ typedef struct {
   const char *dir;            /* run directory; NULL: run/NAME */
   bool        force;          /* start from time 0 although the directory contains a run */
   bool        accept_changes; /* run_continue: accept changes of any job key */
-  int64_t     max_steps;      /* stop (as finished) after this number of steps; 0: no limit */
+  int64_t     max_steps;      /* stop after this number of steps, with status `stopped` and exit code 0; 0: no limit */
 } run_options;
 
 typedef struct run run;
-/* Create scene, formulation, measures and state in memory; write no files. Takes ownership of the job. *out is NULL after some errors
- * of the job; all errors of the job are in d. */
+/* Create scene, formulation, measures and state in memory; write no files. Takes ownership of *j. Errors of the job are added to `d`;
+ * then *out may be NULL. */
 PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out);
-/* Create a run at time 0. Takes ownership of the job. PETSC_ERR_USER_INPUT if the directory already contains a run and not
- * `force`. */
+/* Create a run at time 0. Takes ownership of *j. PETSC_ERR_USER_INPUT if the directory already contains a run and options->force is
+ * false. */
 PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out);
 /* Create a run from the newest valid checkpoint in options->dir. `overrides` are applied to the job stored in the checkpoint. */
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out);
@@ -36,11 +36,11 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
 PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out);
 /* True if a continued run has no steps left; `why`: "end of time", or "until: CONDITION". */
 bool run_is_finished(const run *r, size_t size, char *why);
-/* Step until the end time, a condition of until:, a failed step, a signal (core/stop.h) or the end of the allocation. Writes all
- * outputs. */
+/* Step until the end time, a condition of until:, max_steps, a failed step, a signal (core/stop.h) or the end of the SLURM allocation.
+ * Writes all outputs. *code: exit code of the program. */
 PetscErrorCode run_loop(run *r, exit_code *code);
 int64_t        run_steps(const run *r); /* steps done by run_loop */
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
-const scene   *run_scene(const run *r); /* with the fields of scene, formulation and run */
+const scene   *run_scene(const run *r); /* its field table includes the fields of formulation and run */
 #endif

@@ -1,9 +1,9 @@
-/* Files of a run directory: the list of all, and those that other commands read: result.yaml, machine.yaml and stages.csv.
+/* Files of a run directory: the list of all files, and the files that other commands read: result.yaml, machine.yaml and stages.csv.
  *
  * result.yaml contains the status, the totals and the statistics of the measures of a run. It is written when the run starts, at
  * every checkpoint and when the run ends. The file is replaced as a whole, and its last line is a checksum of the text before
- * it, so that a reader never uses half a file. `sweep gather`, `sweep status` and `report` take the outcome of a run only from
- * here. The status of a killed run is still "running", but no process holds the lock of its directory. */
+ * it, so that a reader never uses an incomplete file. `sweep gather`, `sweep status` and `report` read the outcome of a run only from
+ * this file. After a killed run the status is still "running", but its directory is not locked by any process. */
 #ifndef SS_APP_RUN_RUN_RESULT_H
 #define SS_APP_RUN_RUN_RESULT_H
 #include "core/document.h"
@@ -21,7 +21,7 @@ enum { RUN_RESULT_FORMAT = 1, RUN_DATE = 24 };
 typedef struct {
   const char *name;    /* "measure/NAME.csv"; a folder ends with "/" */
   const char *content; /* one line */
-  const char *written; /* when */
+  const char *written; /* time of writing, for readers: "every step" */
 } run_file;
 extern const run_file run_files[]; /* the last one has name NULL */
 
@@ -53,7 +53,7 @@ typedef struct {
   const char *program;         /* version and source revision of the last start */
   const char *host;            /* of the last start */
   int64_t     threads, starts; /* starts: 1 + number of resumes */
-  const char *begun, *updated; /* "2026-01-31T23:59:59Z": first start, this writing */
+  const char *begun, *updated; /* UTC, "2026-01-31T23:59:59Z": first start; time of writing this file */
   int64_t     step, retries;
   double      time;                 /* [s] simulated */
   double      seconds;              /* [s] wall time of all starts; of killed starts, up to their last checkpoint */

@@ -36,7 +36,7 @@ static PetscErrorCode read_file(const char *dir, const char *name, char **path, 
   PetscFunctionBegin;
   PetscCall(file_format(path, "%s/%s", dir, name));
   PetscCall(file_read_text(*path, text, &n));
-  PetscCheck(*text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such file; is %s a sweep folder?", *path, dir);
+  PetscCheck(*text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such file; expected a sweep folder, got %s", *path, dir);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,12 +12,12 @@
 #include "app/sweep/sweep_plan.h"
 
 /* Creates or extends the folder. Cases of `plan` whose id is not in cases.csv are added with the next numbers; existing cases
- * keep their numbers and results. Holds the folder's lock during the update. If the base job, the parameters or the settings
+ * keep their numbers and results. Locks the folder during the update. If the base job, the parameters or the settings
  * differ, each difference is added to `d` and nothing is written. */
 PetscErrorCode sweep_folder_update(const char *dir, const sweep_plan *plan, diagnostics *d, int64_t *n_new);
-/* The same without writing: the number of new cases and the differences. */
+/* The same without writing: returns the number of new cases and adds the differences to `d`. */
 PetscErrorCode sweep_folder_compare(const char *dir, const sweep_plan *plan, diagnostics *d, int64_t *n_new);
-/* Whether `dir` contains a sweep. */
+/* True if `dir` contains a sweep. */
 bool sweep_folder_exists(const char *dir);
 /* Reads the sweep; case numbers as in cases.csv, `base` and `base_text` from DIR/base.yaml. */
 PetscErrorCode sweep_folder_read(const char *dir, sweep_plan **out);

@@ -21,7 +21,7 @@ typedef struct {
 /* `count` points of the unit cube, scaled to the interval of each name. */
 typedef struct {
   int64_t              count, seed; /* seed KEY_INT_ABSENT: none */
-  const document_node *of;          /* name -> [from, to] or sweep_interval */
+  const document_node *of;          /* mapping of names to [from, to] or sweep_interval */
 } sweep_samples;
 typedef struct {
   sweep_bounds bounds;

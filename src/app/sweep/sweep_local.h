@@ -16,7 +16,7 @@ typedef struct {
   int           *signal;    /* NULL, or output: the first signal that requested a stop, 0: none */
   bool           has_picture;
   case_executor *execute;  /* executes a forked case; given by the commands */
-  bool           is_fresh; /* start a new process for each case: 50 ms slower or more */
+  bool           is_fresh; /* start a new process for each case instead of forking: at least 50 ms per case slower */
 } sweep_local_options;
 
 /* Runs waiting and stopped cases; finished and failed cases are not run. SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP are
@@ -29,7 +29,7 @@ PetscErrorCode sweep_task_numbers(const char *dir, int64_t task, int64_t size, i
 
 /* Distribution of CPUs among cases that run at the same time, so that no two cases share a core. */
 
-enum { SWEEP_CORES_MAX = 1024 }; /* size of a cpu_set_t */
+enum { SWEEP_CORES_MAX = 1024 }; /* number of CPUs in a cpu_set_t */
 
 /* One CPU in the numbering of the kernel. Hyperthreads of a core have equal package and core. */
 typedef struct {

@@ -258,7 +258,7 @@ static PetscErrorCode read_values(sweep_build *b, const char *name, document_mar
   build_dimension *d;
 
   PetscFunctionBegin;
-  if (list->n == 0) diagnostics_add(b->d, list->mark, name, "has no values");
+  if (list->n == 0) diagnostics_add(b->d, list->mark, name, "has no values; give at least one");
   PetscCall(add_dimension(b, 1, &name, &mark, mark, list->n, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < list->n; ++i) PetscCall(sweep_value_canonical(b->doc, list->value[i], &d->value[i]));

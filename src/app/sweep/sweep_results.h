@@ -12,7 +12,7 @@ typedef struct {
   case_state *state;         /* [plan->n_cases] */
   char (*why)[SWEEP_WHY];    /* [plan->n_cases] reason for users, or "" */
   const run_result **result; /* [plan->n_cases]; NULL: no readable result */
-  document         **owner;  /* [plan->n_cases] owners of the results */
+  document         **owner;  /* [plan->n_cases] documents that own the results */
   int64_t            n_state[CASE_FINISHED + 1];
 } sweep_results;
 

@@ -1,5 +1,5 @@
-/* Runs the cases of a sweep as a SLURM job array. Task k runs cases (k-1) K + 1 to k K in sequence. K is written in the batch
- * script, so that a task keeps its cases if the sweep is extended later. Only tasks with waiting or stopped cases are submitted.
+/* Runs the cases of a sweep as a SLURM job array. Task k runs cases (k-1) K + 1 to k K in sequence. The batch script contains
+ * K, so that a task keeps its cases if the sweep is extended later. Only tasks with waiting or stopped cases are submitted.
  * Called by the sweep commands.
  *
  *   SWEEP/slurm/1.sh          batch script of the first submission      SWEEP/slurm/1-17.log   output of its task 17
@@ -10,12 +10,12 @@
 
 typedef struct {
   sweep_resources resources; /* from the command line; 0 or NULL: use the value of the sweep file */
-  int             n_more;    /* further options of sbatch: "--qos=night" */
-  const char    **more;
+  int             n_more;    /* number of further options of sbatch */
+  const char    **more;      /* [n_more] "--qos=night" */
   bool            has_picture;
 } sweep_slurm_options;
 
-/* The batch script of a submission; NULL, with a log message, if no case can be submitted. memory_free(*text). */
+/* *text: the batch script of a submission; NULL, with a log message, if no case can be submitted. The caller frees it with memory_free. */
 PetscErrorCode sweep_slurm_script(const char *dir, const sweep_slurm_options *o, char **text);
 /* Submits the waiting and stopped cases that are not queued yet, and a job that gathers the results after all tasks. Logs the
  * job number. PETSC_ERR_USER_INPUT with the message of sbatch if it rejects the job. */

@@ -272,8 +272,8 @@ static PetscErrorCode build_patch_stencils(const stencil_parts *in, augury_stenc
     for (int64_t t = first_touch(in, s, r); t < end_touch(in, s, r); ++t) s->patch_start[r + 1] += __builtin_popcountll(s->touch_mask[t]);
   }
   const int64_t all = s->patch_start[n];
-  PetscCheck(all < MOST_ENTRIES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "too many boundary triangles for cells of %g m: use larger ones",
-             in->dx);
+  PetscCheck(all < MOST_ENTRIES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "too many boundary triangles in cells of %g m: use smaller cells or a coarser surface mesh", in->dx);
   PetscCall(memory_reserve("stencils", all, sizeof *s->patch_node, &s->room[14], &s->patch_node));
   PetscCall(memory_reserve("stencils", all, sizeof *s->to, &s->room[15], &s->to));
   PetscCall(memory_reserve("stencils", m + 1, sizeof *s->patches_start, &s->room[16], &s->patches_start));

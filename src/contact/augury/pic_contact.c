@@ -33,7 +33,7 @@ PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body,
   PetscFunctionBegin;
   *out = NULL;
   PetscCheck(n_bodies <= 1 << BODY_BITS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%d bodies with surfaces: expected at most %d for transfer: pic", (int)n_bodies, 1 << BODY_BITS);
+             "%d bodies with surfaces: at most %d are supported by transfer: pic; use transfer: augury", (int)n_bodies, 1 << BODY_BITS);
   PetscCall(memory_alloc("contact by PIC", 1, sizeof **out, out));
   pic_contact *p      = *out;
   *p                  = (pic_contact){.b = *b, .body = body, .n_bodies = n_bodies, .meets = meets, .dx = dx};
@@ -211,7 +211,8 @@ PetscErrorCode pic_contact_solve(pic_contact *p, const double *x, const bool *is
     if (!stencil(p, &p->points[i], w, gradient, p->key + NODES * i) && i < bad) bad = i;
     for (int64_t k = 3 * NODES * i; k < 3 * NODES * (i + 1); ++k) p->gained[k] = 0.0;
   }
-  PetscCheck(bad == p->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a boundary at (%g, %g, %g) m is farther out than %d cells of %g m",
+  PetscCheck(bad == p->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "a boundary at (%g, %g, %g) m is more than %d cells of %g m away from the origin; move the scene or use larger cells",
              p->points[bad].x[0], p->points[bad].x[1], p->points[bad].x[2], 1 << (AXIS_BITS - 1), p->dx);
   PetscCall(sort_keys(n, 3 * AXIS_BITS + BODY_BITS, p->key, p->order));
   visit_nodes(p, v);

@@ -62,7 +62,7 @@ PetscErrorCode contact_set_sort(contact_set *s)
   qsort(s->spot, (size_t)s->n, sizeof *s->spot, contact_set_compare);
   for (int64_t i = 1; i < s->n; ++i)
     PetscCheck(contact_set_compare(&s->spot[i - 1], &s->spot[i]) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               "two contacts of bodies %d and %d have one key, %016llx %016llx", (int)s->spot[i].body_a, (int)s->spot[i].body_b,
+               "two contacts of bodies %d and %d have the same key, %016llx %016llx", (int)s->spot[i].body_a, (int)s->spot[i].body_b,
                (unsigned long long)s->spot[i].key[0], (unsigned long long)s->spot[i].key[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

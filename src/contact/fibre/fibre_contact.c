@@ -491,20 +491,21 @@ static PetscErrorCode fibre_contact_fill(const fibre_set *set, fibre_contact *c)
   const int64_t n = set->n_segments;
   PetscFunctionBegin;
   PetscCheck(n >= 0 && n <= INT32_MAX / 4 && set->n_nodes >= 0 && set->n_nodes <= INT32_MAX && set->n_bodies >= 1, PETSC_COMM_SELF,
-             PETSC_ERR_ARG_OUTOFRANGE, "%lld segments of fibres with %lld nodes cannot be searched", (long long)n, (long long)set->n_nodes);
+             PETSC_ERR_ARG_OUTOFRANGE, "%lld fibre segments, %lld nodes; expected at most 2^29 - 1, 2^31 - 1", (long long)n,
+             (long long)set->n_nodes);
   c->n_segments = n, c->n_nodes = set->n_nodes;
   PetscCall(fibre_contact_allocate(n, c));
   for (int64_t i = 0; i < n; ++i) {
     const int32_t *v = set->segment + 2 * i, b = set->body[i];
     PetscCheck(v[0] >= 0 && v[0] < set->n_nodes && v[1] >= 0 && v[1] < set->n_nodes && v[0] != v[1], PETSC_COMM_SELF,
-               PETSC_ERR_ARG_OUTOFRANGE, "segment %lld: no nodes %d, %d among %lld", (long long)i, (int)v[0], (int)v[1],
-               (long long)set->n_nodes);
-    PetscCheck(b >= 0 && b < set->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "segment %lld: no body %d among %d", (long long)i,
-               (int)b, (int)set->n_bodies);
+               PETSC_ERR_ARG_OUTOFRANGE, "segment %lld has nodes %d and %d; expected two different nodes below %lld", (long long)i,
+               (int)v[0], (int)v[1], (long long)set->n_nodes);
+    PetscCheck(b >= 0 && b < set->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "segment %lld has body %d; expected 0 or more, less than %d", (long long)i, (int)b, (int)set->n_bodies);
     PetscCheck(set->radius[i] > 0.0 && isfinite(set->radius[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "segment %lld: a radius must be a number > 0", (long long)i);
+               "segment %lld: expected a finite radius > 0", (long long)i);
     PetscCheck(i == 0 || set->strand[i] != set->strand[i - 1] || b != set->body[i - 1] || v[0] == v[-1], PETSC_COMM_SELF,
-               PETSC_ERR_ARG_OUTOFRANGE, "segment %lld does not begin where the one before it ends", (long long)i);
+               PETSC_ERR_ARG_OUTOFRANGE, "segment %lld does not start at the end of the previous segment of its strand", (long long)i);
     c->segment[2 * i] = v[0], c->segment[2 * i + 1] = v[1];
     c->strand[i] = set->strand[i], c->body[i] = b, c->radius[i] = set->radius[i];
     c->thickest = fmax(c->thickest, set->radius[i]);

@@ -113,7 +113,7 @@ static PetscErrorCode fibre_scene_restored(void *context)
       is_sound = is_sound && (p->segment[2 * i - 2] < p->segment[2 * i] ||
                               (p->segment[2 * i - 2] == p->segment[2 * i] && p->segment[2 * i - 1] <= p->segment[2 * i + 1]));
     PetscCheck(is_sound, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/fibres: row %lld is no contact of this job's fibres, or out of order", (long long)i);
+               "contact/fibres: row %lld is not a contact of fibres of this job, or not in ascending order", (long long)i);
   }
   PetscCall(read_spots(p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -259,7 +259,7 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
     fibre_scene_destroy(out);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld segments of fibres: more than contacts can be numbered by",
+  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld fibre segments; contact keys allow less than 2^28",
              (long long)f->n_segments);
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->part_of, &f->part_of));
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->radius, &f->radius));

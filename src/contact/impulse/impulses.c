@@ -201,7 +201,7 @@ static PetscErrorCode impulse_motion_begin(impulses *a)
   for (int32_t r = 0; r < c->n_rigid; ++r) {
     const impulse_rigid *b = &a->step->rigid[r];
     PetscCheck(b->inverse_mass > 0.0 || !does_turn(b), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "rigid body %d turns but does not move: impulses do not support this", (int)r);
+               "rigid body %d can rotate but not translate; impulses do not support this", (int)r);
     PetscCheck(!does_turn(b) || m3_det(b->inverse_inertia) > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "rigid body %d: the inverse of its inertia is neither 0 nor positive definite", (int)r);
     impulse_turn(b->w, a->step->dt, b->is_cayley, a->turn + 9 * r);
@@ -1146,18 +1146,18 @@ static PetscErrorCode fill_units(impulses *a)
   PetscFunctionBegin;
   for (int64_t i = 0; i < b->n_vertices; ++i) {
     const int32_t r = c->rigid ? c->rigid[i] : -1;
-    PetscCheck(r >= -1 && r < c->n_rigid, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "vertex %lld: no rigid body %d among %d", (long long)i,
-               (int)r, (int)c->n_rigid);
+    PetscCheck(r >= -1 && r < c->n_rigid, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "vertex %lld has rigid body %d; expected -1 or more, less than %d", (long long)i, (int)r, (int)c->n_rigid);
     a->unit[i] = a->leader[i] = r < 0 ? (int32_t)i : (int32_t)(b->n_vertices + r);
     a->is_held[i]             = r < 0 && c->inverse_mass[i] == 0.0;
   }
   if (!c->rigid) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < 2 * b->n_edges; ++i)
     PetscCheck(c->rigid[b->edge[i]] == c->rigid[b->edge[i - i % 2]], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "edge %lld: a rigid body carries one end alone", (long long)(i / 2));
+               "edge %lld: only one end belongs to its rigid body; expected both ends", (long long)(i / 2));
   for (int64_t i = 0; i < 3 * b->n_triangles; ++i)
     PetscCheck(c->rigid[b->triangle[i]] == c->rigid[b->triangle[i - i % 3]], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "triangle %lld: a rigid body carries some of its corners alone", (long long)(i / 3));
+               "triangle %lld: only some corners belong to its rigid body; expected all three", (long long)(i / 3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

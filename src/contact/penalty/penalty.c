@@ -619,7 +619,7 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   const search_problem problem = {n_sources,     n_objects, n_frames,     c->n_bodies, sources, objects,
                                   c->object_key, frames0,   c->may_touch, margin,      NULL};
   PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
-  PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs: more than can be numbered", (long long)c->n);
+  PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs exceed 32-bit indices", (long long)c->n);
   c->candidate = found;
   PetscCall(reserve_pairs(c, c->n));
   PetscCall(rigid_sides_begin(&c->sides, dt, n_frames, frames0));
@@ -664,7 +664,7 @@ PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const
   SS_ASSERT(c->is_open);
   timer_begin(TIMER_CONTACT_FORCE);
   evaluate_pairs(c, v, frames, false);
-  PetscCheck(first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
+  PetscCheck(first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the accepted state contains a value that is not finite");
   if (c->mesh) PetscCall(mesh_contact_settle(c->mesh, v, frames));
   timer_end(TIMER_CONTACT_FORCE);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -276,7 +276,7 @@ PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid
   int64_t bad_point;
   PetscFunctionBegin;
   PetscCall(mesh_contact_residual(c, v, frames, unused, false, &bad_source, &bad_point));
-  PetscCheck(bad_source < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a state was accepted that is not finite");
+  PetscCheck(bad_source < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the accepted state contains a value that is not finite");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

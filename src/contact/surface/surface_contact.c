@@ -729,7 +729,7 @@ static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
   PetscCall(copy(s->rest ? 3 * n : 0, sizeof *c->rest, s->rest, &c->rest));
   PetscCall(memory_alloc("surface contacts", s->n_bodies, sizeof *c->is_closed, &c->is_closed));
   for (int64_t i = 0; i < s->n_points + s->n_segments; ++i) {
-    PetscCheck(s->radius[i] >= 0.0 && isfinite(s->radius[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a radius must be a number >= 0");
+    PetscCheck(s->radius[i] >= 0.0 && isfinite(s->radius[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "expected a contact radius >= 0");
     c->thickest = fmax(c->thickest, s->radius[i]);
   }
   PetscCall(triangle_topology_create(n, s->n_triangles, s->triangle, &c->topology));

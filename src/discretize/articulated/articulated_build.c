@@ -135,7 +135,7 @@ static PetscErrorCode read_joints(articulated_builder *b, const key_list *list, 
     for (; n < b->n_joints && n < 256; ++n) names[n] = b->joints[n].name;
     nearest = diagnostics_nearest(added->item[k].name, n, names);
     diagnostics_add_under(b->d, added->item[k].node, path_of(b, "joints", added->item[k].name).text, NULL,
-                          "the urdf has no such joint%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                          "the URDF file has no joint of this name%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
                           nearest ? "\"?" : "");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -294,8 +294,8 @@ static PetscErrorCode read_column(const articulated_builder *b, const csv_table 
   for (int i = 0; i < n && is_good; ++i) {
     is_good = number_of(b, t, i + 1, 0, &row[2 * i]) && number_of(b, t, i + 1, c, &row[2 * i + 1]);
     if (is_good && i > 0 && !(row[2 * i] > row[2 * i - 2])) {
-      diagnostics_add(b->d, (document_mark){b->spec->trajectory, i + 2, 1}, "t", "%g is not later than %g before it", row[2 * i],
-                      row[2 * i - 2]);
+      diagnostics_add(b->d, (document_mark){b->spec->trajectory, i + 2, 1}, "t", "%g s is not later than the previous time, %g s",
+                      row[2 * i], row[2 * i - 2]);
       is_good = false;
     }
   }
@@ -327,7 +327,7 @@ static PetscErrorCode read_trajectory(const articulated_builder *b)
   if (t.n_columns > 0) ((char *)t.cell[t.n_columns - 1])[strcspn(t.cell[t.n_columns - 1], "\r")] = '\0';
   if (t.n_rows < 3 || t.n_columns < 2 || strcmp(t.cell[0], "t") != 0)
     diagnostics_add_under(b->d, node, b->r->path, "trajectory",
-                          "%s is no table of joint positions: expected a first row t,JOINT,... and two rows of numbers or more", file);
+                          "%s is not a table of joint positions: expected a first row t,JOINT,... and at least two rows of numbers", file);
   else
     for (int c = 1; c < t.n_columns && !code; ++c) code = read_column(b, &t, c);
   csv_clear(&t);
@@ -657,7 +657,7 @@ static PetscErrorCode read_loops(const articulated_builder *b, articulated_body 
       side[k]             = number_in_tree(b, listed);
       if (listed == -2) diagnostics_add_under(b->d, node, path, key[k], "no link is called \"%s\"", name[k]);
     }
-    if (side[0] == side[1]) diagnostics_add_under(b->d, node, path, "other", "is the same link as `one`: name two links");
+    if (side[0] == side[1]) diagnostics_add_under(b->d, node, path, "other", "is the same link as `one`: give two different links");
     const bool has_axis = isfinite(s->axis[0]);
     if (s->type == LOOP_REVOLUTE && !has_axis) diagnostics_add_under(b->d, node, path, NULL, "missing required key \"axis\"");
     if (s->type != LOOP_REVOLUTE && has_axis)
@@ -795,7 +795,7 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
   if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   if (a->tree.n_v == 0) diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has no joint that moves: use kind: static");
   if (a->tree.n_rates > ARTICULATED_MAX_RATES || a->tree.n_q > ARTICULATED_MAX_POSITIONS)
-    diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has %d degrees of freedom: at most %d", a->tree.n_rates,
+    diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has %d degrees of freedom; at most %d are supported", a->tree.n_rates,
                           ARTICULATED_MAX_RATES);
   if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(allocate_state(a));

@@ -637,7 +637,7 @@ PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const 
   PetscCall(xml_read(file, *doc, node, path, "urdf", d, &root));
   if (!root) PetscFunctionReturn(PETSC_SUCCESS);
   urdf u = {.file = file, .doc = *doc, .d = d, .robot = root};
-  if (strcmp(root->name, "robot") != 0) diagnostics_add(d, root->mark, NULL, "<%s>: a urdf begins with <robot>", root->name);
+  if (strcmp(root->name, "robot") != 0) diagnostics_add(d, root->mark, NULL, "the first element is <%s>; expected <robot>", root->name);
   else PetscCall(translate(&u, &at, base, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

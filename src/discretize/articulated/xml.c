@@ -100,7 +100,7 @@ PetscErrorCode xml_read(const char *file, document *doc, const document_node *no
   const bool          is_read = XML_Parse(r.parser, text, n, 1) == XML_STATUS_OK;
   const document_mark mark    = {r.file, (int)XML_GetCurrentLineNumber(r.parser), (int)XML_GetCurrentColumnNumber(r.parser) + 1};
   const char         *why     = XML_ErrorString(XML_GetErrorCode(r.parser));
-  if (r.is_declared) diagnostics_add(d, mark, NULL, "a document type is not supported; remove it");
+  if (r.is_declared) diagnostics_add(d, mark, NULL, "a document type declaration (<!DOCTYPE) is not supported; remove it");
   else if (r.is_too_deep) diagnostics_add(d, mark, NULL, "more than %d nested elements", DEEPEST);
   else if (!is_read && !r.code) diagnostics_add(d, mark, NULL, "is not XML: %s", why);
   XML_ParserFree(r.parser);

@@ -19,7 +19,7 @@ PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, i
   qsort(pair, (size_t)n_pairs, sizeof *pair, compare_pairs);
   for (int64_t i = 0; i < n_pairs; ++i)
     if (m == 0 || pair[i] != pair[m - 1]) pair[m++] = pair[i];
-  PetscCheck(m <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld matrix blocks: more than can be numbered", (long long)m);
+  PetscCheck(m <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld matrix blocks; at most 2^31 - 1 are supported", (long long)m);
   PetscCall(memory_alloc("matrix rows", n + 1, sizeof **row_start, row_start));
   PetscCall(memory_alloc("matrix columns", m, sizeof **col, col));
   PetscCall(memory_alloc("matrix transposition", m, sizeof **transposed, transposed));

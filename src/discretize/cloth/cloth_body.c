@@ -84,7 +84,7 @@ static PetscErrorCode make_sheet(const sheet_spec *spec, const body_request *r, 
     diagnostics_add_under(d, r->node, r->path, "sheet.cells", "expected two whole numbers, at most %g cells in all, got %g and %g",
                           MAX_CELLS, spec->cells[0], spec->cells[1]);
   else if (!(v3_norm(normal) > 1e-9 * v3_dot(spec->u, spec->u) && v3_norm(normal) > 1e-9 * v3_dot(spec->v, spec->v)))
-    diagnostics_add_under(d, r->node, r->path, "sheet.v", "spans no area with u: give two directions that are not parallel");
+    diagnostics_add_under(d, r->node, r->path, "sheet.v", "is zero or parallel to u: give two directions that are not parallel");
   else PetscCall(cloth_sheet(spec->corner, spec->u, spec->v, cells, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,15 +122,14 @@ static PetscErrorCode make_surface(const cloth_body_spec *spec, const body_reque
   PetscFunctionBegin;
   if (spec->shape->mesh && spec->shape->mesh->file) {
     if (spec->shape->rotate_deg != 0.0 && !(v3_norm(spec->shape->axis) > 0.0))
-      diagnostics_add_under(d, r->node, r->path, "shape.axis", "is the zero vector: there is no direction to turn about");
+      diagnostics_add_under(d, r->node, r->path, "shape.axis", "must not be the zero vector: it is the axis of the rotation");
     else PetscCall(import_mesh(spec->shape, out));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   snprintf(path, sizeof path, "%s.shape", r->path);
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, spec->spacing, &s));
   if (s && s->surface) PetscCall(triangle_mesh_copy(s->surface, out));
-  else if (s)
-    diagnostics_add_under(d, r->node, r->path, "shape", "has no closed surface to make cloth of: give a bounded shape, or a sheet");
+  else if (s) diagnostics_add_under(d, r->node, r->path, "shape", "is unbounded, without closed surface: give a bounded shape, or a sheet");
   shape_destroy(&s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,8 +152,8 @@ static PetscErrorCode lump_masses(const triangle_mesh *m, double per_area, doubl
   for (int64_t i = 0; i < m->n_vertices; ++i)
     if (!((*mass)[i] > 0.0)) {
       memory_free(mass);
-      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the triangles around vertex %lld have no area: the cloth has no mass there",
-              (long long)i);
+      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+              "the triangles around vertex %lld have no area, so this vertex has no mass; repair the mesh", (long long)i);
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -204,13 +203,13 @@ static bool check_keys(const cloth_body_spec *spec, const body_request *r, diagn
     return false;
   }
   if (spec->shape && !isnan(spec->shear))
-    diagnostics_add_under(d, r->node, r->path, "shear", "is for a `sheet`: other surfaces have no cells with diagonals; remove it");
+    diagnostics_add_under(d, r->node, r->path, "shear", "is only for a `sheet`, whose cells have diagonals; remove it");
   if (spec->sheet && !isnan(spec->spacing))
-    diagnostics_add_under(d, r->node, r->path, "spacing", "is for a `shape`: the cells of a sheet say how long its edges are; remove it");
+    diagnostics_add_under(d, r->node, r->path, "spacing", "is only for a `shape`; edges of a sheet follow from `cells`; remove it");
   if (is_mesh && !isnan(spec->spacing))
-    diagnostics_add_under(d, r->node, r->path, "spacing", "a mesh from a file is taken as it is; remove it");
+    diagnostics_add_under(d, r->node, r->path, "spacing", "a mesh from a file is used unchanged; remove it");
   if (is_mesh && !isnan(spec->shape->mesh->spacing))
-    diagnostics_add_under(d, r->node, r->path, "shape.mesh.spacing", "cloth has no distance to sample; remove it");
+    diagnostics_add_under(d, r->node, r->path, "shape.mesh.spacing", "has no effect for cloth, which has no level set; remove it");
   return diagnostics_count(d) == before;
 }
 

@@ -100,7 +100,7 @@ static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, cons
     if (shape_pose(spec->shape, c, R)) tet_mesh_transform(*out, c, R);
   } else if (spec->mesher == MESHER_STRUCTURED) {
     diagnostics_add_under(d, r->node, r->path, "mesher",
-                          "there is no structured mesh of this shape: only of box, sphere, cylinder and torus; use mesher: stuffing");
+                          "a structured mesh is available only for box, sphere, cylinder and torus; use mesher: stuffing");
   } else PetscCall(tet_mesh_from_level_set(s->piece[0], s->min, s->max, spec->spacing, NULL, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,16 +131,16 @@ static bool check_keys(const fem_body_spec *spec, const body_request *r, diagnos
   else if (spec->mesh) {
     const char *astray = !isnan(spec->spacing) ? "spacing" : "mesher";
     if (!isnan(spec->spacing) || spec->mesher != MESHER_AUTO)
-      diagnostics_add_under(d, r->node, r->path, astray, "is for a `shape`: a mesh from a file is taken as it is; remove it");
+      diagnostics_add_under(d, r->node, r->path, astray, "is only for a `shape`: a mesh from a file is used unchanged; remove it");
     if (spec->mesh->rotate_deg != 0.0 && !(v3_norm(spec->mesh->axis) > 0.0))
-      diagnostics_add_under(d, r->node, r->path, "mesh.axis", "is the zero vector: there is no direction to turn about");
+      diagnostics_add_under(d, r->node, r->path, "mesh.axis", "must not be the zero vector: it is the axis of the rotation");
   } else if (isnan(spec->spacing))
     diagnostics_add_under(d, r->node, r->path, NULL,
-                          "missing required key \"spacing\" (a number in m): the length of edges of a meshed shape");
+                          "missing required key \"spacing\" (a number in m): edge length of the mesh of the shape");
   if (spec->grading && (!spec->shape || !spec->shape->sphere || spec->mesher == MESHER_STUFFING))
-    diagnostics_add_under(d, r->node, r->path, "grading", "is for a `shape` that is a sphere, and not for mesher: stuffing; remove it");
+    diagnostics_add_under(d, r->node, r->path, "grading", "is only for a sphere with mesher: auto or structured; remove it");
   else if (spec->grading && !(v3_norm(spec->grading->direction) > 0.0))
-    diagnostics_add_under(d, r->node, r->path, "grading.direction", "is the zero vector: there is no side with short edges");
+    diagnostics_add_under(d, r->node, r->path, "grading.direction", "must not be the zero vector: it points to the side with short edges");
   return diagnostics_count(d) == before;
 }
 

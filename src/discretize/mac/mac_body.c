@@ -21,7 +21,7 @@ static void check_axis(const mac_options *o, int a, const document_node *node, d
     return;
   }
   if (cells > MOST_CELLS)
-    diagnostics_add_under(d, node, "mac", "spacing", "gives %.3g cells along %c: expected at most %g; take a larger one", cells, axes[a],
+    diagnostics_add_under(d, node, "mac", "spacing", "gives %.3g cells along %c: expected at most %g; increase it", cells, axes[a],
                           MOST_CELLS);
   else if (fabs(cells - nearbyint(cells)) > 1e-6 * cells)
     diagnostics_add_under(d, node, "mac", "spacing",
@@ -170,7 +170,7 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
   PetscCall(count_overlaps(w->domain, pair, &n_cells));
   if (n_cells > 0)
     diagnostics_add(d, world->job->mark, "bodies",
-                    "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
+                    "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or subtract its shape from the other",
                     w->domain->bodies.names[pair[0]], w->domain->bodies.names[pair[1]], (long long)n_cells);
   if (world->keeps_origins && particle_bodies_has_source(&w->domain->bodies))
     diagnostics_add(d, document_find(world->job, "mac")->mark, "mac", "initial positions (expected) cannot be used with pour");

@@ -20,8 +20,8 @@ PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3]
     g->wall[a][0] = wall[a][0], g->wall[a][1] = wall[a][1];
     g->n_table[a] = (n[a] + (mac_grid_is_periodic(g, a) ? 0 : 1) + MAC_SIDE - 1) / MAC_SIDE;
     PetscCheck(size <= INT32_MAX / g->n_table[a], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "a staggered grid of %" PRId32 " x %" PRId32 " x %" PRId32 " cells is larger than its table of blocks may be; "
-               "choose larger cells or a smaller box",
+               "a staggered grid of %" PRId32 " x %" PRId32 " x %" PRId32 " cells has more than 2^31 - 1 blocks; "
+               "choose larger cells or a smaller domain",
                n[0], n[1], n[2]);
     size *= g->n_table[a];
   }

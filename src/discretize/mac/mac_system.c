@@ -127,7 +127,7 @@ static PetscErrorCode number_cells(mac_assembly *c)
   }
   y->n_cells = prefix_sum(g->n_blocks, count);
   PetscCheck(y->n_cells < INT32_MAX / MAC_STRESSES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%" PRId64 " active cells are more than can be numbered", y->n_cells);
+             "%" PRId64 " active cells exceed the range of 32-bit indices; use larger cells", y->n_cells);
   PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->cell_slot, &y->capacity[0], &y->cell_slot));
   PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->ijk, &y->capacity[1], &y->ijk));
   PetscCall(memory_reserve("friction of cells", y->n_cells, sizeof *y->friction, &y->capacity[2], &y->friction));

@@ -60,7 +60,7 @@ PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, mate
   *out = (material_flow){.is_liquid = is_liquid, .inertial = {[FLOW_INERTIAL] = 1.0}};
   if (is_liquid) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(isfinite(g->friction_angle_deg) != isfinite(g->shear_friction), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "give friction_angle_deg or shear_friction, one of the two");
+             "give exactly one of friction_angle_deg and shear_friction");
   out->friction = isfinite(g->shear_friction) ? g->shear_friction : sin(g->friction_angle_deg * M_PI / 180.0);
   PetscCheck(g->cohesion == 0.0 || out->friction > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "cohesion requires friction, which is 0");
   out->tension = g->cohesion > 0.0 ? g->cohesion / out->friction : 0.0;

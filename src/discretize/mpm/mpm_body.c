@@ -94,8 +94,8 @@ static PetscErrorCode ensure_domain(const body_request *r, body_world *world, di
   if (world->mpm) {
     const double before = world->mpm->domain->grid->h;
     if (fabs(before / spacing - 1) > 1e-12)
-      diagnostics_add_under(d, r->node, r->path, "spacing", "all MPM bodies share one grid: expected %g m as before, got %g m", before,
-                            spacing);
+      diagnostics_add_under(d, r->node, r->path, "spacing",
+                            "all MPM bodies share one grid: expected %g m as for the bodies before, got %g m", before, spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const mpm_transfer transfer = {.is_apic = o->transfer == 0, .flip = o->flip};

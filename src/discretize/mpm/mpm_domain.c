@@ -115,7 +115,7 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
   const int n = d->bodies.n;
 
   PetscFunctionBeginUser;
-  PetscCheck(m->law, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: a rigid material cannot be an MPM body", name);
+  PetscCheck(m->law, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: kind mpm does not support a rigid material", name);
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->marks, &d->marks));
   d->marks[n] = (material_step_maxima){0.0, 0.0};
   PetscCall(particle_bodies_add(&d->bodies, &mpm_adapter_ops, name, m, m->law, index));

@@ -37,9 +37,10 @@ static void check_pour(const body_request *r, const body_world *world, const lev
     diagnostics_add_under(d, r->node, r->path, "pour.end", "%g s is not after the start, %g s: nothing would be poured", pour->end,
                           pour->start);
   if (pour->every < (1.0 - 1e-9) * world->time_step)
-    diagnostics_add_under(d, r->node, r->path, "pour.every",
-                          "%g s is less than time.step, %g s, and there is one release a step at most; pour a higher shape less often",
-                          pour->every, world->time_step);
+    diagnostics_add_under(
+        d, r->node, r->path, "pour.every",
+        "%g s is less than time.step, %g s, but at most one release per step is possible; increase `every` and the height of the shape",
+        pour->every, world->time_step);
   if (pour->start + pour->every >= pour->end) return;
   for (int64_t i = 0; i < n; ++i) {
     double moved[3];
@@ -49,9 +50,8 @@ static void check_pour(const body_request *r, const body_world *world, const lev
   }
   if ((double)n_left > PARTICLE_RELEASE_MAX_OVERLAP * (double)n)
     diagnostics_add_under(d, r->node, r->path, "pour.every",
-                          "%g s after a release %lld of its %lld particles are still in the shape, where the next would be put; "
-                          "pour less often, faster, or a shape that is "
-                          "less high",
+                          "%g s after a release %lld of its %lld particles are still in the shape and would overlap the next release; "
+                          "increase `every` or the velocity, or reduce the height of the shape",
                           pour->every, (long long)n_left, (long long)n);
 }
 
@@ -63,7 +63,7 @@ static PetscErrorCode fill_shape(const body_request *r, const body_world *world,
   const shape              *filled = out->filled;
   const double              wanted = filled->mass.volume / pow(spacing, 3) * spec->particles_per_cell;
   if (wanted < 1 || wanted > 2e9) {
-    diagnostics_add_under(d, r->node, r->path, "spacing", "the shape would hold %.3g particles at a spacing of %g m: expected 1 to 2e9",
+    diagnostics_add_under(d, r->node, r->path, "spacing", "the shape would contain %.3g particles at a spacing of %g m: expected 1 to 2e9",
                           wanted, spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }

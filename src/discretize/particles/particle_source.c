@@ -107,8 +107,8 @@ bool particle_source_is_due(particle_source *s, const char *name, double t, doub
   const int64_t n_inside = count_inside(n_sets, sets, s->spout);
   if ((double)n_inside <= PARTICLE_RELEASE_MAX_OVERLAP * (double)s->seed.n) return true;
   if (!s->has_warned)
-    log_warn("%s: nothing is poured at t = %g s: %lld particles are still where %lld more would go (pour waits for room; said once)", name,
-             t, (long long)n_inside, (long long)s->seed.n);
+    log_warn("%s: no release at t = %g s: %lld particles are still in the shape for %lld new ones (reported once)", name, t,
+             (long long)n_inside, (long long)s->seed.n);
   s->has_warned = true;
   return false;
 }

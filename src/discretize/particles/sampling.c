@@ -251,7 +251,7 @@ PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const do
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(code);
-  PetscCheck(p.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "not one point lies inside the shape: it is too small for spacing %g m",
+  PetscCheck(p.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no point lies inside the shape: it is too small for spacing %g m",
              options->spacing);
   for (int k = 0; k < 3; ++k) {
     PetscCall(memory_resize("points", p.n, sizeof(double), &p.x[k]));

@@ -92,7 +92,7 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
     double                *axis = m->keys[i].axis, theta[3];
     v3_set(axis, 0.0, 0.0, 1.0);
     if (i > 0 && !(k->time > m->keys[i - 1].t))
-      report_keyframe_error(item, i, path, "time", "times must ascend: expected a time later than that of the keyframe before", d);
+      report_keyframe_error(item, i, path, "time", "times must ascend: expected a time later than that of the previous keyframe", d);
     if (!unit_axis(k->axis, axis)) report_keyframe_error(item, i, path, "axis", "must not be the zero vector", d);
     m->keys[i].angle = k->rotate_deg * DEGREE;
     v3_scale(theta, m->keys[i].angle, axis);
@@ -134,7 +134,7 @@ PetscErrorCode motion_create(const motion_spec *spec, const document_node *node,
   const bool          is_constant = v3_norm(m->velocity) > 0 || v3_norm(m->angular_velocity) > 0;
   const document_mark mark        = node ? node->mark : (document_mark){NULL, 0, 0};
   if (is_constant + (spec->keyframes.n > 0) + (spec->expressions != NULL) > 1)
-    diagnostics_add(d, mark, path, "give constant velocities, keyframes or expressions: only one of them, not several of them");
+    diagnostics_add(d, mark, path, "give only one of constant velocities, keyframes and expressions");
   PetscCall(read_keyframes(m, spec, mark, path, d));
   if (spec->expressions) {
     const motion_expression_spec *e = spec->expressions;

@@ -555,7 +555,7 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
     if (bad >= 0)
       diagnostics_add_under(
           d, node, path, "curve",
-          "segment %lld of strand %lld has zero length or reverses the direction of the segment before: move its points apart",
+          "segment %lld of strand %lld has zero length or reverses the direction of the previous segment: move its points apart",
           (long long)bad + 1, (long long)s);
   }
   rod_curve_destroy(&curve);

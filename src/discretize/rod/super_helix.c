@@ -10,7 +10,7 @@ enum { POINTS = SUPER_HELIX_POINTS, ROOT = SUPER_HELIX_ROOT };
 PetscErrorCode super_helix_create(int32_t n, const double *length, double mass_per_length, double spin_inertia, super_helix *out)
 {
   PetscFunctionBegin;
-  PetscCheck(n >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a strand of %d elements", (int)n);
+  PetscCheck(n >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a strand of %d elements; expected at least 1", (int)n);
   *out                = (super_helix){.n = n, .mass_per_length = mass_per_length, .spin_inertia = spin_inertia};
   const int64_t links = n + ROOT, points = (int64_t)POINTS * n;
   const struct {

@@ -74,8 +74,8 @@ static PetscErrorCode copy_primitives(const broad_phase_surfaces *s, const char 
   PetscCall(memory_alloc("broad phase", n * arity, sizeof **to, to));
   for (int64_t i = 0; i < n * arity; ++i) {
     const int32_t v = from ? from[i] : (int32_t)i;
-    PetscCheck(v >= 0 && v < s->n_vertices, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %lld: no vertex %d among %lld", what,
-               (long long)(i / arity), (int)v, (long long)s->n_vertices);
+    PetscCheck(v >= 0 && v < s->n_vertices, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "%s %lld has vertex %d; expected 0 or more, less than %lld", what, (long long)(i / arity), (int)v, (long long)s->n_vertices);
     PetscCheck(s->n_bodies == 0 || s->body[v] == s->body[(*to)[i - i % arity]] || i % arity == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "%s %lld: vertices of different bodies", what, (long long)(i / arity));
     (*to)[i] = v;
@@ -93,8 +93,8 @@ static PetscErrorCode copy_bodies(const broad_phase_surfaces *s, broad_phase *b)
   PetscCall(memory_alloc("broad phase", s->n_vertices, sizeof *b->body, &b->body));
   PetscCall(memory_alloc("broad phase", n * n, sizeof *b->meets, &b->meets));
   for (int64_t i = 0; i < s->n_vertices; ++i) {
-    PetscCheck(s->body[i] >= 0 && s->body[i] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "vertex %lld: no body %d among %lld",
-               (long long)i, (int)s->body[i], (long long)n);
+    PetscCheck(s->body[i] >= 0 && s->body[i] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "vertex %lld has body %d; expected 0 or more, less than %lld", (long long)i, (int)s->body[i], (long long)n);
     b->body[i] = s->body[i];
   }
   memcpy(b->meets, s->meets, (size_t)(n * n) * sizeof *b->meets);
@@ -105,7 +105,7 @@ static PetscErrorCode copy_surfaces(const broad_phase_surfaces *s, broad_phase *
 {
   PetscFunctionBegin;
   PetscCheck(s->n_vertices >= 0 && s->n_vertices <= INT32_MAX && s->n_bodies >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%lld vertices of %d bodies cannot be searched", (long long)s->n_vertices, (int)s->n_bodies);
+             "%lld vertices of %d bodies; at most 2^31 - 1 vertices are supported", (long long)s->n_vertices, (int)s->n_bodies);
   b->n_vertices = s->n_vertices, b->n_points = s->n_points, b->n_edges = s->n_edges, b->n_triangles = s->n_triangles;
   PetscCall(copy_bodies(s, b));
   PetscCall(copy_primitives(s, "point", s->n_points, 1, s->point, &b->point, b->point_box));
@@ -154,7 +154,7 @@ PetscErrorCode broad_phase_update(broad_phase *b, const double *x0, const double
 {
   const int64_t n = 3 * b->n_vertices, bad0 = team_first_not_finite(n, x0), bad1 = team_first_not_finite(n, x1);
   PetscFunctionBegin;
-  PetscCheck(margin >= 0.0 && isfinite(margin), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a margin must be a number >= 0");
+  PetscCheck(margin >= 0.0 && isfinite(margin), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "expected a search margin >= 0");
   *bad = bad0 < n || bad1 < n ? (bad0 < bad1 ? bad0 : bad1) / 3 : -1;
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   b->margin = margin;

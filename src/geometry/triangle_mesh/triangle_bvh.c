@@ -184,7 +184,7 @@ PetscErrorCode triangle_bvh_create(const triangle_mesh *m, triangle_bvh **out)
   triangle_bvh *b = NULL;
   PetscFunctionBegin;
   PetscCheck(m->n_triangles > 0 && m->n_triangles <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "a distance needs a mesh with 1 to 715 million triangles, but this one has %lld", (long long)m->n_triangles);
+             "distances require a mesh with 1 to 715 million triangles, but this mesh has %lld", (long long)m->n_triangles);
   PetscCall(memory_alloc("mesh tree", 1, sizeof *b, &b));
   b->m                      = m;
   const PetscErrorCode code = bvh_fill(b);

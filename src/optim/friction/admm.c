@@ -107,7 +107,7 @@ static PetscErrorCode factor(admm *m)
                                    &is_regular, &m->direct));
   sparse_rows_destroy(&scaled), sparse_rows_destroy(&turned);
   PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
-             "the matrix of ADMM is singular: is W far from positive semidefinite? Another method (splitting, newton) does without it");
+             "the matrix of method admm is singular, which happens if W is not positive semidefinite; use method splitting or newton");
   ++m->n_factors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

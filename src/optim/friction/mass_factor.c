@@ -362,7 +362,7 @@ static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
   for (int64_t c = 0; c < f->n_components; ++c) {
     if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c, &is_regular));
     PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
-               "the mass matrix is not positive definite: see the %" PRId64 " unknowns coupled with row %" PRId32,
+               "the mass matrix is not positive definite; check the masses of the %" PRId64 " unknowns coupled with row %" PRId32,
                f->start[c + 1] - f->start[c], f->dof[f->start[c]]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

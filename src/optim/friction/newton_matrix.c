@@ -114,7 +114,7 @@ static PetscErrorCode choose_members(newton_saddle *s, const bool *is_active)
     if (is_active[a]) room += 3 * (s->H->start[3 * a + 3] - s->H->start[3 * a]) + 9;
   }
   PetscCheck(n_dof + 3 * n_members <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "the Newton system is too large to number; use the method splitting");
+             "the Newton system exceeds the range of 32-bit indices; use method splitting");
   s->n_members = n_members;
   s->matrix    = (sparse_rows){.n_rows = n_dof + 3 * n_members, .n_cols = n_dof + 3 * n_members};
   PetscCall(memory_alloc("saddle row starts", s->matrix.n_rows + 1, sizeof *s->matrix.start, &s->matrix.start));
@@ -264,8 +264,7 @@ static PetscErrorCode build_pattern(newton_matrix *m, const bool *is_active)
   for (int64_t i = 0; i < m->n_rows; ++i)
     for (int64_t k = m->w_start[m->contact[i]]; k < m->w_start[m->contact[i] + 1]; ++k) m->n_blocks += m->is_member[m->w_col[k]];
   PetscCheck(m->n_blocks <= PETSC_MAX_INT / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%lld pairs of active contacts are more than a Newton system of this build of PETSC can number; use the method splitting",
-             (long long)m->n_blocks);
+             "%lld pairs of active contacts exceed the range of indices of this PETSc build; use method splitting", (long long)m->n_blocks);
   PetscCall(memory_resize("Newton columns", m->n_blocks, sizeof *m->col, &m->col));
   int64_t block = 0;
   for (int64_t i = 0; i < m->n_rows; ++i) {

@@ -145,7 +145,7 @@ PetscErrorCode linear_solver_context(Mat A, void *context)
   linear_solver *s;
   PetscFunctionBegin;
   PetscCall(find_solver(A, &s));
-  PetscCheck(s, PETSC_COMM_SELF, PETSC_ERR_SUP, "a matrix of type %s has no products of stickslip", ((PetscObject)A)->type_name);
+  PetscCheck(s, PETSC_COMM_SELF, PETSC_ERR_SUP, "a matrix of type %s is not one of a linear_system", ((PetscObject)A)->type_name);
   *(void **)context = s->system.context;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,7 +302,8 @@ static PetscErrorCode set_types(linear_solver *s)
   if (sets_pc) PetscCall(PCSetType(pc, s->system.pc));
   if (!sets_type && !sets_pc) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->has_options) PetscCall(KSPSetFromOptions(s->ksp));
-  PetscCheck(s->ksp->guess_zero, s->comm, PETSC_ERR_SUP, "the initial guess of each solve with prefix %s is 0", s->prefix);
+  PetscCheck(s->ksp->guess_zero, s->comm, PETSC_ERR_SUP, "the initial guess of each solve with prefix %s is 0; remove the option",
+             s->prefix);
   PetscCall(PetscObjectTypeCompare((PetscObject)s->ksp, KSPPREONLY, &is_direct));
   if (!s->has_norm) PetscCall(KSPSetNormType(s->ksp, is_direct ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
   PetscCall(linear_solver_make_stoppable(s->ksp));

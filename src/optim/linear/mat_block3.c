@@ -45,7 +45,7 @@ static PetscErrorCode check(int64_t n, const int64_t *row_start, const int32_t *
              "block3: %lld block rows do not fit 32-bit scalar indices", (long long)n);
   PetscCheck(row_start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "block3: row_start[0] is not 0");
   for (int64_t i = 0; i < n; ++i) {
-    PetscCheck(row_start[i] <= row_start[i + 1], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "block3: row_start falls at block row %lld",
+    PetscCheck(row_start[i] <= row_start[i + 1], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "block3: row_start decreases at block row %lld",
                (long long)i);
     for (int64_t s = row_start[i]; s < row_start[i + 1]; ++s) {
       PetscCheck(col[s] >= 0 && col[s] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -405,7 +405,7 @@ PetscErrorCode MatCreate_Block3(Mat A)
   PetscMPIInt size;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "block3 matrices live on one process, not on %d", (int)size);
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "block3 matrices support one process, not %d", (int)size);
   PetscCall(PetscNew(&a));
   A->data = a;
   PetscCall(PetscLayoutSetBlockSize(A->rmap, 3));

@@ -1,4 +1,4 @@
-/* Rows are gathered once per step in the global vector; laws are linearised at every evaluation. */
+/* Rows over the global vector are collected once per step; laws are linearised at every evaluation of the residual. */
 #include "sim/convex/convex_constraints.h"
 #include "core/memory.h"
 

@@ -1,5 +1,5 @@
-/* Joint stops, motors, dry friction and loops within bodies, as terms of the convex problem. Used by convex.c and
- * convex_contacts.c. */
+/* Joint stops, motors, dry friction and closed loops of articulated bodies, as terms of the convex problem. Each constraint has
+ * three rows. Used by convex.c and convex_contacts.c. */
 #ifndef SS_SIM_CONVEX_CONVEX_CONSTRAINTS_H
 #define SS_SIM_CONVEX_CONVEX_CONSTRAINTS_H
 #include "sim/step/step_unknowns.h"
@@ -7,23 +7,23 @@
 typedef struct {
   int64_t     n;
   constraint *law;   /* [n] */
-  sparse_rows full;  /* [3 n x all components of velocity] */
-  double     *known; /* [n][3] velocities of the prescribed part of v */
+  sparse_rows full;  /* [3 n x 3 n_blocks] constraint velocity = full v, with v the global velocity vector */
+  double     *known; /* [n][3] constraint velocities at v = step_unknowns.known, the prescribed part of v */
 } convex_constraints;
 
-/* From now on the systems of the scene exclude their constraints from residuals and tangents. */
+/* Set all systems of the scene to exclude their constraints from residuals and tangents, for the rest of the run. */
 void convex_constraints_take_over(scene *s);
-/* Collect the constraints of all systems in the step that `l` has begun; they are not linearised yet. Fills in *c, which is
- * zero. */
+/* Collect the constraints of all systems in the step that `l` has begun. They are not linearised yet. *c must be zero before the
+ * call. Error: out of memory. */
 PetscErrorCode convex_constraints_create(const step_layout *l, const step_unknowns *u, convex_constraints *c);
 void           convex_constraints_destroy(convex_constraints *c);
-/* Linearise the constraints at the last evaluation of the residuals. r [n][3] += change of their impulses at velocities u
- * [n][3]. */
+/* Linearise the constraints at the last evaluation of the residuals. u [n][3]: their velocities. r [n][3] in: their impulses; out:
+ * plus the change by the new linearisation. */
 void convex_constraints_linearise(const step_layout *l, const double *u, double *r, convex_constraints *c);
-/* Append the rows of the constraints to J of the contacts, in the unknowns of the step. */
+/* Append the rows of the constraints, in the unknowns of the step, to the rows J of the contacts. Error: out of memory. */
 PetscErrorCode convex_constraints_append(const convex_constraints *c, const step_unknowns *u, sparse_rows *J);
-/* diagonal [unknowns] += gains of drives, whose rows follow the first n_contacts contacts of J, including drives at their
- * maximum effort: the scaling of contact should not alternate with the forces. */
+/* diagonal [unknowns] += J^T gain J of all drives. Their rows in J follow those of n_contacts contacts. Drives at their maximum
+ * effort are included, so that the contact scaling does not depend on the effort. */
 void convex_constraints_stiffen(const convex_constraints *c, const sparse_rows *J, int64_t n_contacts, double *diagonal);
 /* g [n_full] -= full^T r, with r [n][3]. */
 void convex_constraints_subtract(const convex_constraints *c, const double *r, double *g);

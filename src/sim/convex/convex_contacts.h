@@ -1,4 +1,4 @@
-/* Contacts of a step as convex potentials: their parameters, and the contact law evaluated at the solution. Used by convex.c. */
+/* Contacts of a step as convex potentials: parameters of the potentials, and the contact law at the solution. Used by convex.c. */
 #ifndef SS_SIM_CONVEX_CONVEX_CONTACTS_H
 #define SS_SIM_CONVEX_CONVEX_CONTACTS_H
 #include "sim/convex/convex_constraints.h"
@@ -8,22 +8,22 @@
 typedef struct {
   int64_t      n;
   sap_contact *law;        /* [n] */
-  double      *known;      /* [n][3] velocities of the prescribed part of v */
-  double      *r_previous; /* [n][3] impulses of the last step in the frames and for the length of this step; 0: not active */
-  double      *r, *u, *x;  /* [n][3] see step_outcome; `known`, r and u have room for constraints at the end */
-  double      *scale;      /* [n][9] */
+  double      *known;      /* [n][3] contact velocities at v = step_unknowns.known, plus the shift below [m/s] */
+  double      *r_previous; /* [n][3] forces of the last step times the length of this step, in contact frames [N s]; 0: not active */
+  double      *r, *u, *x;  /* [n][3] see step_outcome; `known`, r, u and x have room for the constraints after the contacts */
+  double      *scale;      /* [n][9] see step_outcome */
 } convex_contacts;
 
-/* Create the potentials of the contacts in f, for the matrix A of the step's unknowns and the contact rows, the first rows of J.
- * The arrays have room for the constraints at the end. The inverse mass of a contact is that of A plus the gains of drives.
- * Fills in *c, which is zero. */
+/* Create the potentials of the contacts in f. A is the matrix of the step's unknowns; the first rows of J are the contact rows. The
+ * effective mass of a contact is computed from the diagonal of A plus the gains of drives. *c must be zero before the call. Error:
+ * out of memory. */
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
                                       const sparse_rows *J, const convex_constraints *constraints, convex_contacts *c);
 void           convex_contacts_destroy(convex_contacts *c);
-/* One pass towards Coulomb's law: the known sliding mu |x_T| becomes part of the normal velocity, so that the regularised law
- * does not open the contact by it. shift [n]: this part, in: before, out: after. */
+/* One fixed-point iteration towards Coulomb's law: add mu |x_T| of the last solution to the known normal velocity. Without it the
+ * regularised law opens sliding contacts at this speed. shift [n] m/s: the added velocity; in: previous, out: new value. */
 void convex_contacts_shift(convex_contacts *c, double *shift);
-/* Evaluate c->x and c->scale from c->r and c->u, which include `shift` [n]. */
+/* Evaluate c->x and c->scale from impulses c->r and velocities c->u. c->u includes `shift` [n] in its normal components. */
 void convex_contacts_evaluate(const convex_options *o, const double *shift, convex_contacts *c);
 /* Upper bound of the creep speed of sticking contacts [m/s]. */
 double convex_contacts_creep_bound(const convex_options *o, const convex_contacts *c);

@@ -6,13 +6,13 @@
 typedef struct convex_options {
   int         law;                /* sap_model */
   double      relaxation_time;    /* [s] damping over stiffness; NaN: one step */
-  double      dissipation;        /* [s/m] of Hunt and Crossley, lagged law */
-  double      min_contact_period; /* in steps */
-  double      stiction_tolerance; /* creep speed of sticking contacts over mu load/mass dt */
-  double      slip_speed;         /* [m/s] lagged law */
+  double      dissipation;        /* [s/m] coefficient of Hunt and Crossley, lagged law */
+  double      min_contact_period; /* [steps] */
+  double      stiction_tolerance; /* creep speed of sticking contacts, relative to mu dt load / mass */
+  double      slip_speed;         /* [m/s] speed of regularised friction, lagged law */
   int64_t     max_outer_iterations, max_coulomb_iterations;
-  int         linear; /* MOTION_... */
-  double      stall_tolerance;
+  int         linear;          /* MOTION_... */
+  double      stall_tolerance; /* error of the contact solver accepted if it stalls, like sap.tolerance */
   sap_options sap;
 } convex_options;
 extern const key_table convex_options_table;

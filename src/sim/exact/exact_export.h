@@ -1,16 +1,16 @@
-/* Export of contact problems: a copy of the last one-step problem of formulation exact, written as an FCLIB file [Acary2014].
- * Used by exact.c if the job keeps the problem. */
+/* Export of contact problems: a copy of the last linearised problem of formulation exact, written as an FCLIB file [Acary2014].
+ * Used by exact.c if output.fclib is set. */
 #ifndef SS_SIM_EXACT_EXACT_EXPORT_H
 #define SS_SIM_EXACT_EXACT_EXPORT_H
 #include "optim/friction/delassus.h"
 
-/* Copy of the last one-step problem, to be written as an FCLIB file: M v + f = H^T r, u = H v + w, with initial guess and
- * solution. */
+/* Copy of a problem M v = H^T r + f, u = H v + w with Coulomb's law between u and r, its initial guess and its solution. The sign
+ * of f is that of FCLIB. */
 typedef struct {
   sparse_rows M, H;
-  int64_t     n_contacts; /* 0: no problem stored */
-  double     *f, *w, *mu; /* f with FCLIB's sign, M v = H^T r + f */
-  double     *guess, *guess_u, *r, *u, *v;
+  int64_t     n_contacts;                  /* 0: no problem stored */
+  double     *f, *w, *mu;                  /* [n] N s, [n_contacts][3] m/s, [n_contacts] */
+  double     *guess, *guess_u, *r, *u, *v; /* initial guess; solution: impulses, contact velocities [n_contacts][3], v [n] */
 } exact_export;
 
 /* Free the copy; accepts zeros. */

@@ -4,7 +4,7 @@
 #include "core/key_table.h"
 
 typedef struct exact_options {
-  double friction_stall_tolerance;
+  double friction_stall_tolerance; /* friction error accepted when the solver stalls, in the norm of solver.friction */
 } exact_options;
 extern const key_table exact_options_table;
 #endif

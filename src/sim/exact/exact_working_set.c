@@ -1,4 +1,4 @@
-/* The rows of included contacts are packed anew whenever the set changes. */
+/* The rows of included contacts are copied to contiguous arrays whenever the set changes. */
 #include "sim/exact/exact_working_set.h"
 #include "core/math3.h"
 #include "core/memory.h"

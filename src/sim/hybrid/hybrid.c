@@ -85,14 +85,14 @@ static void check_grid(const scene *s, diagnostics *d)
   const double spacing = s->world.mpm->domain->grid->h;
   if (isfinite(o->spacing) && o->spacing != spacing)
     diagnostics_add_under(d, grid, "solver.hybrid.grid", "spacing",
-                          "%g m: contact of bodies of kind mpm with surfaces uses their own grid of cells of %g m: remove it", o->spacing,
+                          "%g m: contact of bodies of kind mpm with surfaces uses their own grid of cells of %g m; remove it", o->spacing,
                           spacing);
   if (o->transfer != HYBRID_TRANSFER_AUGURY && has_any_triangles(s))
     diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer",
-                          "contact of bodies of kind mpm with surfaces requires augury: remove it");
+                          "contact of bodies of kind mpm with surfaces requires augury; remove it");
   if (s->options->mpm->light_node_mass_fraction > 0.0 && has_any_triangles(s))
     diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "expert.light_node_mass_fraction",
-                          "contact cannot change the velocities of dependent nodes: remove it");
+                          "contact cannot change the velocities of dependent nodes; remove it");
 }
 
 /* The smallest altitude of any tetrahedron of b at rest [m]. */

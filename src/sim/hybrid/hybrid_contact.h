@@ -1,6 +1,5 @@
-/* Second part of a step of formulation hybrid: velocities of boundaries after contact, by transfer through a grid and by
- * geometric impulses [MarquezRazonEtAl2023]. Also records the contact forces of the step. Used by hybrid.c and
- * hybrid_momentum.c. */
+/* Part 2 of a step of formulation hybrid (hybrid.c): velocities of boundaries after contact, by transfer through a grid and by
+ * geometric impulses [MarquezRazonEtAl2023]. Also records the contact forces of the step. Used by hybrid.c and hybrid_momentum.c. */
 #ifndef SS_SIM_HYBRID_HYBRID_CONTACT_H
 #define SS_SIM_HYBRID_HYBRID_CONTACT_H
 #include "contact/augury/augury.h"
@@ -13,15 +12,15 @@
 #include "sim/step/step_layout.h"
 #include "sim/step/step_record.h"
 
-/* Material points of a scene on the grid of contact: the nodes of the MPM grid take part unchanged. This is an extension of the
- * paper [MarquezRazonEtAl2023, sec. 11]. */
+/* Bodies of kind mpm in the contact grid. Contact uses the MPM grid itself: its nodes enter with their mass and velocity. This is
+ * an extension of the method [MarquezRazonEtAl2023, sec. 11]. */
 typedef struct {
-  body   *system; /* system of all bodies of kind mpm; NULL: there are none */
+  body   *system; /* the system that contains all bodies of kind mpm; NULL: there are none */
   int64_t capacity[4];
-  int32_t (*node)[3];        /* [n] */
-  double *mass;              /* [n] */
-  double (*outward)[3];      /* [n] */
-  double          *velocity; /* [n][3] */
+  int32_t (*node)[3];        /* [n] grid indices */
+  double *mass;              /* [n] kg */
+  double (*outward)[3];      /* [n] outward direction, see mpm_domain_get_nodes */
+  double          *velocity; /* [n][3] m/s */
   augury_continuum view;
   bool             is_met; /* in contact in the current step */
 } hybrid_continuum;
@@ -29,7 +28,7 @@ typedef struct {
 /* Velocity change of a vertex by the grid. */
 typedef struct {
   int32_t vertex, other; /* other: the nearest body; -1: none, contact with a continuum */
-  double  change[3];     /* including constrained vertices [m/s] */
+  double  change[3];     /* [m/s]; constrained vertices: before their velocities are restored */
 } hybrid_grid_change;
 
 typedef struct {
@@ -43,13 +42,13 @@ typedef struct {
   int                  n_walls;
   impulse_wall        *wall; /* [n_walls] half-spaces of obstacles */
   const convex_solid **wall_solid;
-  impulse_law         *law;                   /* [n_bodies][n_bodies] friction and restitution */
+  impulse_law         *law;                   /* [n_bodies][n_bodies] friction and restitution of each pair */
   int32_t             *carrier;               /* [n_vertices] index in `rigid`: dynamic bodies, then obstacles; -1: none */
-  int                  n_carriers, *obstacle; /* [n_carriers - n_rigids] indices of bodies */
+  int                  n_carriers, *obstacle; /* [n_carriers - n_rigids] body index of each obstacle */
   impulse_rigid       *rigid;                 /* [n_carriers] */
   const step_layout   *l;                     /* of the current step */
   bool                *is_active;             /* [n_triangles] */
-  int8_t              *side;                  /* [n_vertices] of open surfaces: the side on which other bodies are */
+  int8_t              *side;                  /* [n_vertices] side of an open surface (+1, -1) on which other bodies are */
   double              *towards;               /* [n_vertices][3] direction to other bodies */
   double              *v_old;                 /* [n_vertices][3] velocities before the current operation */
   double              *A_old;                 /* [n_vertices][9] */
@@ -63,29 +62,29 @@ typedef struct {
   hybrid_grid_change  *grid_change; /* [n_grid_changes] */
   int32_t             *element;     /* [n_vertices] one element of each vertex */
   int64_t              met_capacity;
-  double (*met_at)[4]; /* [pairs of bodies in contact] sum of contact positions and their number */
+  double (*met_at)[4]; /* [pairs of bodies in contact] sum of contact positions [m], and number of contacts */
 } hybrid_contact;
 
 /* Fill in *c, which is zero; destroy accepts a partly created struct. */
 PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *options, hybrid_contact *c);
 void           hybrid_contact_destroy(hybrid_contact *c);
 PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
-/* From free motion l->v compute c->boundary.v, A and c->vu after contact. */
+/* Compute c->boundary.v, c->boundary.A and c->vu after contact from the free motion l->v. The status is negative if collisions remain. */
 PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                     step_report *report);
-/* Repeat the impulses for a new l->v in which surfaces moved differently than contact left them. *has_changed: impulses were
- * necessary; otherwise l->v is free of collisions. */
+/* Repeat the impulses for the l->v of the second solve, whose free nodes may collide. *has_changed: impulses were necessary;
+ * false: l->v has no collisions. */
 PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                      step_report *report, bool *has_changed);
-/* Components of the global vector whose velocities contact prescribes, for the nodes that it has changed or for all: *dof
- * ascending, *velocity; the caller frees both. */
+/* Components of the global vector whose velocities contact prescribes: *dof [n] ascending, *velocity [n] m/s, freed by the caller.
+ * is_all: of all nodes of surfaces; otherwise of those that contact has changed. */
 PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, bool is_all, int64_t *n, int64_t **dof,
                                         double **velocity);
-/* Make the affine parts permanent and record the contact forces of the step. */
+/* Make the affine matrices permanent and record the contact forces of the step. */
 PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
 
-/* Balance the recorded forces between bodies with the total forces on them (hybrid_balance.h). v_free: the global vector before
- * contact; gained [n_bodies][3]: momentum that bodies made of nodes gained from contact [N s]. */
+/* Change the recorded forces between bodies so that they sum to the total contact force on each body (hybrid_balance.h). v_free: the
+ * global vector before contact; gained [n_bodies][3] N s: momentum that contact gave to bodies made of nodes. */
 PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3],
                                      step_record *record);
 #endif

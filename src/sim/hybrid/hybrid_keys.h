@@ -10,23 +10,23 @@ enum { HYBRID_CORRECTION_NONE, HYBRID_CORRECTION_LINEAR, HYBRID_CORRECTION_RIGID
 enum { HYBRID_PRESCRIBED_CONTACT, HYBRID_PRESCRIBED_SURFACE };
 
 typedef struct {
-  double  spacing;        /* [m] NaN: that of bodies of kind mpm, else the mean edge of deformable boundaries */
-  int     transfer;       /* HYBRID_TRANSFER_... */
-  int64_t max_iterations; /* augury iterations */
-  bool    damps_sliding, resampling;
-  int     region;   /* augury_choice */
-  int     cohesion; /* HYBRID_COHESION_...: direction along which a cohesive velocity change is undone */
+  double  spacing;                   /* [m] cell size. NaN: that of bodies of kind mpm, else the mean edge of deformable boundaries */
+  int     transfer;                  /* HYBRID_TRANSFER_... */
+  int64_t max_iterations;            /* augury iterations */
+  bool    damps_sliding, resampling; /* see their help in hybrid_keys.c */
+  int     region;                    /* augury_choice: triangles whose velocities the grid changes */
+  int     cohesion;                  /* HYBRID_COHESION_...: direction along which a cohesive velocity change is undone */
 } hybrid_grid;
 typedef struct {
   bool    is_on;
   double  thickness; /* [m] NaN: a twentieth of the mean edge */
-  double  stiffness; /* [N/m] NaN: matched to masses and step */
+  double  stiffness; /* [N/m] NaN: computed from masses and step length */
   int64_t max_iterations;
 } hybrid_impulses;
 typedef struct hybrid_options {
-  int                    integrator;       /* HYBRID_... */
-  int                    prescribed_nodes; /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
-  int                    momentum_correction;
+  int                    integrator;          /* HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC */
+  int                    prescribed_nodes;    /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
+  int                    momentum_correction; /* HYBRID_CORRECTION_... */
   bool                   allow_intersections;
   const hybrid_grid     *grid;
   const hybrid_impulses *impulses;

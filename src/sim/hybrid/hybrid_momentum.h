@@ -1,17 +1,16 @@
-/* Restoration of the momentum that bodies made of nodes lose when the motion of their boundary is prescribed, because the
- * constraint forces have no reaction. It adds rigid velocity fields and does not change positions.
+/* Correction of the momentum of bodies made of nodes. The second solve prescribes the motion of their boundary. The constraint
+ * forces have no reaction, so momentum is lost. The correction adds rigid velocity fields; it does not change positions.
  *
- * The momentum that part 2 of a step gives to boundaries differs from the momentum that contact gives to the bodies. In the free
- * motion of part 1, compressed surfaces expand only as far as sound travels in a step, and part 2 removes only the momentum of
- * this layer. Constraining the boundary during part 3 may take several times as much, and this compresses the bodies. Therefore
- * each body keeps the momentum of part 3. Action and reaction are restored by the smallest velocity change in the norm of
- * kinetic energy: one common rigid field for each group of bodies in contact (heap), which does not change the energy of motion
- * relative to the common centre. (The momenta of part 2, body by body, have the same sum, but a ball pressed on a plane would
- * gain part of the impulse of its compression as kinetic energy.)
+ * Parts of a step: 1 free motion, 2 contact, 3 second solve (hybrid.c). Part 2 changes the momentum of a surface layer, whose depth is
+ * the distance that sound travels in a step. The boundary constraints of part 3 may change several times this momentum, which
+ * compresses the bodies. Therefore each body keeps its momentum of part 3. Action and reaction are restored by the smallest velocity
+ * change in the norm of kinetic energy: one common rigid velocity field for each group of bodies in contact (heap). It does not change
+ * the energy of motion relative to the common centre. (Setting each body to its momentum of part 2 gives the same sum, but a ball
+ * pressed on a plane would gain part of the impulse of its compression as kinetic energy.)
  *
- * Constrained and static bodies take up any momentum: heaps in contact with them are not corrected, except tangentially to
- * half-spaces without friction. Bodies in contact with a continuum get the momentum of part 2 individually, because only that is
- * known to the continuum. */
+ * The momentum of constrained and static bodies is not an unknown. Heaps in contact with them are not corrected, except tangentially
+ * to half-spaces without friction. Bodies in contact with a continuum get their momentum of part 2 one by one, because its negative
+ * was applied to the continuum. */
 #ifndef SS_SIM_HYBRID_HYBRID_MOMENTUM_H
 #define SS_SIM_HYBRID_HYBRID_MOMENTUM_H
 #include "sim/hybrid/hybrid_contact.h"
@@ -19,8 +18,8 @@
 typedef struct hybrid_heap hybrid_heap;
 typedef struct {
   int n;                   /* number of bodies of the scene */
-  double (*P)[3], (*L)[3]; /* [n] momenta that each body would have at the end of the step without contact; L about the
-                                     * origin */
+  double (*P)[3], (*L)[3]; /* [n] momentum [N s] and angular momentum about the origin [N m s] of each body at the end of a step
+                                     * without contact */
   double (*gained)[3];     /* [n] momentum gained from contact by bodies made of nodes, at the end of the step [N s] */
   int32_t     *heap_of;    /* [n] index of its heap */
   hybrid_heap *heap;       /* [n] */
@@ -29,11 +28,11 @@ typedef struct {
 /* Fill in *m, which is zero; destroy accepts a partly created struct. */
 PetscErrorCode hybrid_momentum_create(const scene *s, hybrid_momentum *m);
 void           hybrid_momentum_destroy(hybrid_momentum *m);
-/* To be called after free motion with l->v: linear momentum is that of free motion; angular momentum is that of the start plus
- * the contribution of gravity. */
+/* Set m->P and m->L; call it after free motion, with l->v. P is the momentum of free motion; L is the angular momentum at the start
+ * of the step plus the contribution of gravity. */
 void hybrid_momentum_begin(hybrid_momentum *m, const step_layout *l);
-/* To be called when the step is permanent, with the velocity changes of boundaries by contact, c->boundary.v - v_free, and the
- * pairs in contact. fix: HYBRID_CORRECTION_...; rigid also rotates heaps without constrained bodies. */
+/* Apply the correction; call it when the step is permanent. c: its boundary.v - boundary.v_free is the velocity change by contact;
+ * met: pairs in contact. fix: HYBRID_CORRECTION_...; with RIGID, heaps without constrained bodies also rotate. */
 void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *c, const contact_forces *met, step_layout *l);
 /* Evaluate m->gained from the current velocities. */
 void hybrid_momentum_evaluate(hybrid_momentum *m, const step_layout *l);

@@ -1,10 +1,10 @@
 /* Slope of the free surface of a heap, from its particles. Used by measure angle_of_repose.
  *
- * The highest particle of every vertical column of grid width represents the surface, and a line is fitted to these over the
- * middle of the slope: from the last place with 4/5 of the height to the last place with 1/5, which excludes the rounded top and
- * the thin toe. In a second pass, "highest" is measured perpendicular to the line, so that steep columns are not represented by
- * their upper edge. All columns have the same weight. Error for a cone with a radius of 20 columns: 0.2 degrees (unit test).
- * Valid for a heap at rest: while sand is falling, it counts as the top. */
+ * The surface is represented by the highest particle of every vertical column of width `width`. A line is fitted to these particles
+ * between the outermost column with 4/5 of the height and the outermost column with 1/5, which excludes the rounded top and the thin
+ * toe. A second pass measures heights perpendicular to the first line; otherwise the upper edge of each column would represent it on
+ * steep slopes. All columns have the same weight. Error for a cone with a radius of 20 columns: 0.2 degrees (unit test). Valid for a
+ * heap at rest: falling particles count as surface. */
 #ifndef SS_SIM_MEASURE_HEAP_SLOPE_H
 #define SS_SIM_MEASURE_HEAP_SLOPE_H
 #include "core/error.h"
@@ -17,7 +17,7 @@ typedef struct {
   double width;    /* of a column [m] */
 } heap_frame;
 
-/* Angle of the slope below the horizontal [rad] for n particles at x; NaN if it consists of fewer than three columns, or if
- * `along` is vertical. */
+/* Angle of the slope below the horizontal [rad] for n particles at x[3][n] m. NaN if the slope has fewer than three columns, or if
+ * `along` is vertical. Error: out of memory. */
 PetscErrorCode heap_slope_angle(int64_t n, double *const x[3], const heap_frame *f, double *angle);
 #endif

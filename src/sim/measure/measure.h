@@ -12,17 +12,17 @@
 extern const key_table measure_table; /* measure.NAME in a job */
 
 typedef struct measures measures;
-/* True if some measure compares with initial positions, which bodies must then keep. `list`: measure: of a job, by
+/* True if some measure compares with initial positions, so that bodies must store them. list: block `measure:` of a job, read by
  * measure_table. */
 bool measures_need_origins(const key_list *list);
-/* Report to `d` measures that are not possible for this scene. */
+/* Add an entry to `d` for each measure that is not possible for this scene. */
 PetscErrorCode measures_check(const scene *s, const key_list *list, diagnostics *d);
-/* Create the measures of a scene before its first step, restored or not. Initial values for later comparison are taken now. The
- * list must have passed measures_check. Borrows everything. */
+/* Create the measures of a scene in its initial state, before a checkpoint is restored; initial values for later comparison are
+ * evaluated here. The list must have passed measures_check. All arguments are borrowed. */
 PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, memo *m, measures **out);
-/* Open or continue the tables in DIR/measure, after the state is in place. With resume_step >= 0 later rows are removed. */
+/* Open or continue the tables in DIR/measure, after the state is restored. resume_step >= 0: later rows are removed; -1: new tables. */
 PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, const sim_clock *now);
-/* Record the due values; to be called at the end of every step, and once at the start. */
+/* Record the values that are due. Call it once at the start and at the end of every step. */
 PetscErrorCode measures_record(measures *m, const sim_clock *now, const step_report *report);
 PetscErrorCode measures_flush(measures *m);
 /* Statistics of the i-th measure so far, including earlier starts of a resumed run, and its unit (may be NULL). */

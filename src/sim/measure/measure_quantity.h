@@ -27,12 +27,12 @@ typedef struct {
   double             every;
 } measure_spec;
 
-/* Keys of a measure. If `body` is supported but not required, the quantity without it refers to all bodies. */
+/* Keys that a quantity requires or supports. If `body` is optional, the quantity without it refers to all bodies. */
 /* clang-format off */
 enum {
   TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
 };
-/* Properties that a body must have (at least one of them); 0: any body. */
+/* Properties of bodies: the body of a measure must have at least one of those listed; 0: any body. */
 enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64, OF_LINK = 128, OF_TOUCHED = 256, OF_TRIANGLES = 512 };
 
 /* name, unit, properties of the body, required keys, optional keys, help */
@@ -51,8 +51,8 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "rotation of a rigid body since the start: axis times angle, which is at most pi")                                       \
   X(tilt, "rad", OF_RIGID, TAKE_BODY | TAKE_DIRECTION, 0, "angle between `direction` fixed in a rigid body and the same direction at the start")  \
   X(joint_position, "rad or m", OF_LINK, TAKE_BODY, 0, "of the revolute or prismatic joint that carries a link of an articulated body, `body: ARM.LINK`")  \
-  X(joint_velocity, "rad/s or m/s", OF_LINK, TAKE_BODY, 0, "rate of that joint")                                                                      \
-  X(joint_torque, "N m or N", OF_LINK, TAKE_BODY, 0, "torque or force of the motor of that joint in the last step; 0 without a motor")                          \
+  X(joint_velocity, "rad/s or m/s", OF_LINK, TAKE_BODY, 0, "rate of the joint that carries a link, `body: ARM.LINK`")                                                                      \
+  X(joint_torque, "N m or N", OF_LINK, TAKE_BODY, 0, "torque or force of the motor of the joint that carries a link, in the last step; 0 without a motor")                          \
   X(joint_force, "N", OF_LINK, TAKE_BODY, TAKE_DIRECTION,                                                                                         \
     "force through the joint that carries a link, on the link, in the last step: the change of momentum of all bodies beyond it, minus gravity, " \
     "contacts and applied forces; loops count as bodies beyond")                                                                                \
@@ -61,19 +61,19 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(angular_momentum, "N m s", OF_MASS, 0, TAKE_BODY | TAKE_DIRECTION, "about the origin; of all bodies if none is named")                        \
   X(kinetic_energy, "J", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                            \
   X(elastic_energy, "J", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                            \
-  X(potential_energy, "J", OF_MASS, 0, TAKE_BODY, "of gravity, zero at the origin; of a body; of all if none is named")                          \
+  X(potential_energy, "J", OF_MASS, 0, TAKE_BODY, "energy of a body in gravity, zero at the origin; of all bodies if none is named")                          \
   X(mechanical_energy, "J", 0, 0, 0, "sum of the kinetic, elastic and potential energy of all bodies and of the energy of contact springs")                                      \
   X(max_speed, "m/s", OF_MASS, 0, TAKE_BODY, "of the fastest particle, node or vertex of a rigid surface of a body; of all if none is named")   \
   X(contact_force, "N", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_PART,                                                                     \
     "force on a body, from `other` or from all; `part`: only the components along the contact normals, or only friction")                          \
   X(contact_moment, "N m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "moment about the origin of the contact forces on a body, from `other` or from all")                     \
   X(contact_extent, "m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
-    "position along `direction` within which `fraction` of the normal contact force on a body, from `other` or from all, acts; without a direction, "     \
-    "distance from the vertical axis through `point`; with fraction: 1 that of the outermost contact")                                                              \
+    "extent of the contact patch on a body, from `other` or from all: position along `direction` up to which `fraction` of the normal force acts; without a direction, "     \
+    "distance from the vertical axis through `point`; fraction: 1 gives the outermost contact")                                                              \
   X(sticking_fraction, "1", OF_TOUCHED, TAKE_BODY, TAKE_OTHER,                                                                                                      \
     "fraction of the normal contact force on a body, from `other` or from all, that sticking contacts carry")                            \
-  X(contacts, "1", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
-  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "largest penetration depth of these contacts")                                                              \
+  X(contacts, "1", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "number of active contacts of the scene, of a body, or between a body and `other`")                        \
+  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "largest penetration depth of the contacts of the scene, of a body, or between a body and `other`")                                                              \
   X(friction_work, "J", 0, 0, 0, "energy dissipated by friction since the start of the run, in all contacts")                                           \
   X(self_intersection_depth, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "depth by which the surface of a body made of nodes intersects itself: the smallest displacement that removes the worst edge from the triangle " \
@@ -84,11 +84,11 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "or of it and `other` (the same body: with itself). From the geometry alone; bodies represented by other level sets are not included")  \
   X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
     "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
-    "`point`; with fraction: 1 the front")                                                                                                                  \
+    "`point`; fraction: 1 gives the front")                                                                                                                  \
   X(runout, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
     "change of the `extent` of a body since the start of the run")                                                              \
   X(height, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_POINT | TAKE_FRACTION,                                                                   \
-    "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`; with fraction: 1 the top")                                 \
+    "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`; fraction: 1 gives the top")                                 \
   X(angle_of_repose, "rad", OF_PARTICLES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT,                                                                  \
     "slope of a heap, from its highest particles: down along `direction`; without one, away from the vertical axis through `point`, "   \
     "which is on the ground")                                                                                                                   \
@@ -97,18 +97,18 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "with phi the angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
   X(mass_beyond, "kg", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
   X(largest_fragment, "1", OF_PARTICLES, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
-    "mass of the largest connected part of a body over its mass; particles closer to each other than `radius` are connected")                    \
+    "mass of the largest connected part of a body, divided by the mass of the body; particles closer to each other than `radius` are connected")                    \
   X(flow_rate, "kg/s", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
     "mass of a body's particles that crossed the plane through `point` along `direction` since the previous record, minus those that crossed "   \
     "back, per second; with `radius` or `within`, only crossings within that distance from `point`, or in that box")             \
-  X(density, "kg/m^3", OF_PARTICLES, TAKE_BODY | TAKE_WITHIN, 0, "mass of a body's particles in the box `within`, over its volume")               \
+  X(density, "kg/m^3", OF_PARTICLES, TAKE_BODY | TAKE_WITHIN, 0, "mass of a body's particles in the box `within`, divided by the volume of the box")               \
   X(granular_temperature, "m^2/s^2", OF_PARTICLES, TAKE_BODY, TAKE_WITHIN,                                                                        \
     "a third of the mean squared deviation, by mass, of the velocities of a body's particles from their mean; with `within`, of those in the box") \
   X(velocity_error, "m/s", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0,                                                               \
-    "rms of velocity - `expected`, by mass: over a body's particles, the nodes of a cloth, the volume of a body of kind fem")                   \
-  X(displacement_error, "m", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0, "rms of displacement - `expected` over the same")           \
+    "root mean square of velocity - `expected`, weighted by mass: over particles, over the nodes of a cloth, or over the volume of a body of kind fem")                   \
+  X(displacement_error, "m", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0, "root mean square of displacement - `expected`, weighted as in velocity_error")           \
   X(gradient_error, "1", OF_ELEMENTS, TAKE_BODY | TAKE_EXPECTED, 0,                                                                             \
-    "rms over the volume of a body of kind fem of all nine components of the displacement gradient - that of `expected`")
+    "root mean square over the volume of a body of kind fem, and over all nine components, of the displacement gradient minus that of `expected`")
 /* clang-format on */
 
 /* One measure of a job with its names resolved. */
@@ -138,7 +138,7 @@ struct measure {
   int64_t                     node;          /* node closest to `point` in the initial shape, of a body made of nodes */
   vector_field               *expected;      /* NULL: none */
   double                      reference;     /* of runout: the extent at the start of the run */
-  struct measure_flow        *flow;          /* of flow_rate */
+  struct measure_flow        *flow;          /* state of flow_rate; NULL: other quantity */
   struct scene_intersections *intersections; /* of intersections; NULL until first used */
 };
 

@@ -1,5 +1,5 @@
-/* Statistics of a recorded quantity over a run. Computed from the rows of its table in order, so that a resumed run, which reads
- * the rows again, gets the same bits as an uninterrupted one. */
+/* Statistics of a recorded quantity over a run, computed from the rows of its table in order. A resumed run reads the rows again, so
+ * its statistics are bit-identical to those of an uninterrupted run. */
 #ifndef SS_SIM_MEASURE_MEASURE_STATISTICS_H
 #define SS_SIM_MEASURE_MEASURE_STATISTICS_H
 #include <math.h>

@@ -5,21 +5,21 @@
 #include "contact/detection/contact_record.h"
 
 typedef struct {
-  int    on, from; /* bodies; from -1: all */
+  int    on, from; /* the force on body `on` by body `from`; from -1: by all bodies */
   double point[3];
   double along[3]; /* unit vector: positions are measured along it */
   bool   is_round; /* instead: distances from the axis `up` through `point` */
   double up[3];    /* unit vector */
 } patch_frame;
 
-/* Position [m] within which `fraction` of the force acts: 0 is the first point, 1 the last; each point is in the middle of its
- * share, linear in between. NaN without contact. Fails only without memory. */
+/* Position [m] up to which `fraction` of the force acts: fraction 0 is the first contact point, 1 the last. In the cumulative force
+ * each point is at the middle of its own share; between points it is linear. NaN without contact. Error: out of memory. */
 PetscErrorCode patch_extent(const contact_points_view *p, const patch_frame *f, double fraction, double *value);
-/* Share of the force carried by sticking points; NaN without contact. */
+/* Fraction of the force that sticking points carry; NaN without contact. */
 double patch_sticking(const contact_points_view *p, int on, int from);
-/* Sum of the forces on body `on` [N]: only the normal parts, or only the friction parts. */
+/* Sum of the forces on body `on` [N]: normal components only (is_normal), or friction only. */
 void    patch_force(const contact_points_view *p, int on, int from, bool is_normal, double force[3]);
-int64_t patch_count(const contact_points_view *p, int on, int from);
+int64_t patch_count(const contact_points_view *p, int on, int from); /* number of contact points */
 /* Penetration depth of the deepest point [m], 0 without contact. */
 double patch_penetration(const contact_points_view *p, int on, int from);
 #endif

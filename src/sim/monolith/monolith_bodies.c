@@ -122,7 +122,7 @@ PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, s
     PetscCall(one->ops->residual(one, b->v_free[r], g, true, status));
     PetscCall(tangent_of(one, M));
     one->ops->set_definite(one, false);
-    PetscCheck(invert(b->inverse_mass[r], M), PETSC_COMM_SELF, PETSC_ERR_PLIB, "body %s: singular mass", one->name);
+    PetscCheck(invert(b->inverse_mass[r], M), PETSC_COMM_SELF, PETSC_ERR_PLIB, "body %s: its mass matrix is singular", one->name);
     for (int i = 0; i < SIZE; ++i)
       for (int j = 0; j <= i; ++j) {
         double *lower = &b->inverse_mass[r][SIZE * i + j], *upper = &b->inverse_mass[r][SIZE * j + i];

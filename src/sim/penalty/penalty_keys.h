@@ -3,7 +3,7 @@
 #define SS_SIM_PENALTY_PENALTY_KEYS_H
 #include "sim/scene/scene_options.h"
 
-enum { PENALTY_NORM_ACCELERATION, PENALTY_NORM_IMPULSE };
+enum { PENALTY_NORM_ACCELERATION, PENALTY_NORM_IMPULSE }; /* norm of step_layout.h, or of all momentum equations [N s] */
 typedef struct penalty_options {
   int  norm;
   int  scheme; /* contact_scheme */
@@ -11,8 +11,8 @@ typedef struct penalty_options {
 } penalty_options;
 extern const key_table penalty_options_table;
 
-/* Unit of solver.newton.tolerance. Other formulations have the default norm. */
+/* Name of the unit of solver.newton.tolerance, for messages. Other formulations have the default norm. */
 const char *penalty_norm_unit(const penalty_options *o);
-/* Add entries on combinations of options and scene that are not supported. */
+/* Add an entry to `d` for each combination of options and scene that is not supported. */
 PetscErrorCode penalty_check(const scene *s, diagnostics *d);
 #endif

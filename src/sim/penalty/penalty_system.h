@@ -17,16 +17,16 @@ typedef struct {
   step_status      status;      /* of the last evaluation */
 } penalty_system;
 
-/* Fill in *p; destroy accepts zeros. */
+/* Create *p, which borrows the scene; destroy accepts zeros. */
 PetscErrorCode penalty_system_create(scene *s, penalty_system *p);
 void           penalty_system_destroy(penalty_system *p);
-/* To be called before the first step if products in single precision will be used. */
+/* Enable products in single precision; call it before the first step. */
 void penalty_system_want_single(penalty_system *p);
 /* Detect candidate contacts for the step that p->layout has begun (step_layout_begin). */
 PetscErrorCode penalty_system_begin(penalty_system *p);
-/* g(z), and the data of the tangent if requested; p->status is OK if g is valid. */
+/* Evaluate g(z), z and g [n_blocks][3], and the data of the tangent if requested. g is valid if p->status.code is STEP_OK. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
-/* y = H x or H^T x. */
+/* y = H x or H^T x at the last evaluation with tangent; x, y [n_blocks][3]. */
 PetscErrorCode penalty_system_product(penalty_system *p, const double *x, double *y, bool is_transposed);
 /* y = H x in single precision for the systems that support it. */
 PetscErrorCode penalty_system_product_single(penalty_system *p, const double *x, double *y);
@@ -35,9 +35,8 @@ PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
 /* Make the step with solution z permanent. If the status is negative, nothing has changed. */
 PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_status *status, contact_summary *out);
 
-/* The tangent as a matrix of type block3, for preconditioners. To be called after begin: give *P the sparsity pattern of this
- * step. If *P has this pattern already, it is unchanged, so that data derived from it stays valid; otherwise *P is created
- * again, with zeros. */
+/* The tangent as a matrix of type block3, for preconditioners. Call it after begin. If *P has the sparsity pattern of this step, it
+ * is unchanged, so that data derived from it stays valid. Otherwise *P is destroyed and created with zeros; the caller owns it. */
 PetscErrorCode penalty_matrix_lay_out(const penalty_system *p, Mat *P);
 /* P = H at the last evaluation with tangent. */
 PetscErrorCode penalty_matrix_assemble(const penalty_system *p, Mat P);

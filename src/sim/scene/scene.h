@@ -14,7 +14,7 @@ typedef struct {
   const material  *material; /* borrowed; NULL for obstacles without one */
   body            *body;     /* owned if its ops have destroy, else by the world (body.h) */
   int              frame;    /* index of its pose in frame arrays; -1: it has no pose */
-  int              whole;    /* index of the body that it is a part of; -1: none */
+  int              whole;    /* index of the body of which it is a part; -1: none */
 } scene_body;
 
 struct scene {
@@ -41,11 +41,11 @@ struct scene {
 };
 
 /* Build a scene and borrow its options. Errors about the job go to `d`; then *out is NULL and the return value is still 0.
- * comm: the processes that will step this scene together; one process so far. */
+ * comm: must have one process today. */
 PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out);
 void           scene_destroy(scene **s);
 int            scene_find_body(const scene *s, const char *name); /* index; -1: no such body */
-/* Evaluate all poses: at the start of the step (v == NULL), or for trial velocities v [n_blocks][3] at t + dt. */
+/* Evaluate frames [n_frames]: poses at time t (v == NULL), or at t + dt for velocities v [n_blocks][3]. */
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames);
 /* Add material from sources between two steps; t is the end of the last step. Call it before the step that starts at t. */
 PetscErrorCode scene_emit(scene *s, double t, double dt);
@@ -53,6 +53,6 @@ PetscErrorCode scene_emit(scene *s, double t, double dt);
 PetscErrorCode scene_set_time(scene *s, double t);
 /* Print one line per body, for the command `check`. */
 PetscErrorCode scene_describe(const scene *s, FILE *out);
-PetscErrorCode scene_totals(const scene *s, body_totals *sum);
+PetscErrorCode scene_totals(const scene *s, body_totals *sum); /* mass, momenta, energies of all bodies; below: of one */
 PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum);
 #endif

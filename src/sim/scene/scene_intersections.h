@@ -1,7 +1,7 @@
-/* Exact intersections of the surfaces of a scene (geometry/collision/intersections.h), independent of the formulation: edges
- * against triangles of two bodies that may touch, and of each deformable body with itself; and vertices beyond half-spaces that
- * they may touch. A vertex exactly on a half-space does not count. Bodies represented by other level sets or convex solids are
- * not included (scene_surfaces.h). Used by the checks of formulations and by measures. */
+/* Exact intersections of the surfaces of a scene (geometry/collision/intersections.h), for all formulations: edges with triangles
+ * between two bodies that may touch and within each deformable body; and vertices beyond half-spaces that they may touch. A vertex
+ * exactly on a half-space does not count. Bodies without triangles, except half-spaces, are not included (scene_surfaces.h). Used by
+ * the checks of formulations and by measures. */
 #ifndef SS_SIM_SCENE_SCENE_INTERSECTIONS_H
 #define SS_SIM_SCENE_SCENE_INTERSECTIONS_H
 #include "geometry/collision/intersections.h"
@@ -13,7 +13,7 @@ typedef struct scene_intersections {
   bool                       *meets; /* [n_bodies][n_bodies] pairs that may touch */
   double                     *x;     /* [n_vertices][3] positions of the last search */
   int64_t                     capacity;
-  struct scene_vertex_beyond *sunk;
+  struct scene_vertex_beyond *sunk; /* result of scene_intersections_beyond */
 } scene_intersections;
 
 /* A vertex beyond a half-space of a body. */
@@ -31,7 +31,7 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
  * which must have been called for the same time. */
 PetscErrorCode scene_intersections_beyond(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_vertex_beyond **list);
 /* Check the start of a run. Errors go to `d` for each pair of bodies whose surfaces intersect, for each deformable body that
- * intersects itself and has self-contact, and for bodies completely inside a closed surface. remedy: the alternative to moving
- * the bodies, for the message. */
+ * intersects itself and has self-contact, and for bodies completely inside a closed surface. remedy: text of the alternative to
+ * moving the bodies, for the message. */
 PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d);
 #endif

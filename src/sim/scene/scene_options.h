@@ -1,6 +1,5 @@
-/* Options of a scene: the part of a job that a scene is built from, i.e. time steps, contact laws, materials, bodies and shared
- * grids. app/job reads them from YAML by the key tables below. A scene borrows them (scene.options). Formulations copy what they
- * need when they are created. SI units. */
+/* Options of a scene: time steps, contact laws, materials, bodies and shared grids of a job. app/job reads them from YAML with key
+ * tables. A scene borrows them (scene.options). Formulations copy the options that they need when they are created. SI units. */
 #ifndef SS_SIM_SCENE_SCENE_OPTIONS_H
 #define SS_SIM_SCENE_SCENE_OPTIONS_H
 #include "core/diagnostics.h"
@@ -10,10 +9,10 @@
 #include <stdio.h>
 
 typedef struct {
-  int64_t halvings;
+  int64_t halvings; /* maximum number of step halvings after a failed step */
 } retry_options;
 typedef struct {
-  double               end, step, frame;
+  double               end, step, frame; /* [s] end time, step length, time between frames */
   const retry_options *retry;
 } time_options;
 
@@ -24,9 +23,10 @@ typedef struct {
   bool     contact;                                    /* false: the two are never in contact */
 } contact_pair_options;
 typedef struct {
-  double   friction, stiffness; /* NaN: not given */
-  double   restitution;
-  double   overlap_correction, overlap_correction_speed; /* the first for `exact` and `monolith`; speed [m/s], NaN: not given */
+  double friction, stiffness; /* NaN: not given */
+  double restitution;
+  double overlap_correction,
+      overlap_correction_speed; /* share of an overlap corrected per step (exact, monolith); speed [m/s], NaN: not given */
   key_list pairs;
 } contact_options;
 
@@ -34,20 +34,20 @@ typedef struct scene scene;
 /* A key that a formulation does not use. */
 typedef struct {
   const char *path;      /* "contact.pairs.friction_direction"; includes the keys below it. NULL: end of the list */
-  const char *reason;    /* end of the message, for example "its friction cones are circular" */
+  const char *reason;    /* last part of the message: why the formulation does not use it, "its friction cones are circular" */
   bool        is_notice; /* false: error. true: the key is accepted and reported as unused, because other formulations need it */
 } unused_key;
 /* Properties of the formulation that the scene needs; part of formulation_ops (sim/step/formulation.h). */
 typedef struct {
   const char       *name;            /* value of `formulation:` in a job */
   const char       *kinds;           /* kinds of bodies that it supports, separated by spaces */
-  const char       *kinds_reason;    /* why it supports no others */
-  const char       *solver;          /* keys of `solver:` that it reads, separated by spaces; it reports all others as unused */
+  const char       *kinds_reason;    /* reason why it supports no others, for the message */
+  const char       *solver;          /* keys of `solver:` that it reads, separated by spaces; all others are reported as unused */
   const unused_key *unused;          /* NULL: none */
   bool              is_rigid;        /* contacts are rows with a contact law, not springs: a stiffness is not required */
   bool              has_light_nodes; /* light MPM grid nodes of sand are dependent nodes by default */
   bool              meets_on_grid;   /* bodies with a shared grid are in contact with level sets on that grid, not at points */
-  /* Report to `d` a scene that the formulation cannot step. NULL: no checks. */
+  /* Add an entry to `d` for each property of the scene that the formulation does not support. NULL: no checks. */
   PetscErrorCode (*check)(const scene *s, diagnostics *d);
   /* Print a few lines for the command `check`; NULL: nothing. */
   PetscErrorCode (*describe)(const scene *s, FILE *out);

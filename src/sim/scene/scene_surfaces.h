@@ -1,4 +1,4 @@
-/* All triangle surfaces of a scene as one mesh: deformable surfaces, and those fixed to a pose (a link, or a rigid body or obstacle
+/* All triangle surfaces of a scene as one mesh: deformable surfaces, and rigid surfaces (of links, and of rigid bodies or obstacles
  * with contact_surface: mesh). Bodies without triangles are not included. Used by exact intersections and formulation hybrid.
  *
  * Vertices are the nodes that belong to triangles, sorted by body and node. Triangles are sorted by body, in the body's order,
@@ -14,17 +14,17 @@ typedef struct {
   int64_t  n_vertices, n_edges, n_triangles;
   int64_t *first_vertex, *first_edge, *first_triangle; /* [n_bodies + 1] first index of each body */
   int32_t *body;                                       /* [n_vertices] index in the scene */
-  int32_t *node;                                       /* [n_vertices] node in its body_surface: its block for a deformable body */
+  int32_t *node;                                       /* [n_vertices] node in the body_surface; of a deformable body this is its block */
   int32_t *edge;                                       /* [n_edges][2] vertices, the low one first */
   int32_t *triangle;                                   /* [n_triangles][3] vertices */
   bool    *is_rigid;                                   /* [n_bodies] fixed to the pose scene.bodies[i].frame */
   bool    *meets;                                      /* [n_bodies][n_bodies] symmetric, including the diagonal: pairs that may touch */
 } scene_surfaces;
 
-/* Fails only without memory, or if there are more than INT32_MAX vertices, edges or triangles. */
+/* Errors: out of memory; more than INT32_MAX vertices, edges or triangles. */
 PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out);
-/* The same without the triangles marked in is_left_out (all triangles, by body, in the body's order; NULL: none), and without
- * nodes and edges that belong only to these. */
+/* The same without the triangles marked in is_left_out, and without nodes and edges that belong only to these. is_left_out: one
+ * mark per triangle, by body, in the order of each body; NULL: none. */
 PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left_out, scene_surfaces **out);
 void           scene_surfaces_destroy(scene_surfaces **f); /* accepts NULL */
 /* Current positions between two steps: x [n_vertices][3] out [m]. Bodies with prescribed motion are placed for time t. */

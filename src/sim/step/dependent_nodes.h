@@ -1,8 +1,8 @@
-/* Dependent nodes: blocks of the global vector whose velocity is a weighted sum of others (body_ops.followers), v_i = sum_j a_ij
- * v_j, where the blocks j are its leaders. Light MPM grid nodes are such blocks.
+/* Dependent nodes: blocks of the global vector whose velocity is a weighted sum of the velocities of other blocks, its leaders j:
+ * v_i = sum_j a_ij v_j (body_ops.followers). Light MPM grid nodes are such blocks.
  *
  * Let R be the map that sets dependent blocks from their leaders. The equations become R^T g(R v) = 0 with the tangent R^T H R.
- * Test functions are restricted like velocities, to the form R v. Therefore momentum, every rigid motion that R reproduces, and the
+ * Test functions are restricted to the form R v, like velocities. Therefore momentum, rigid motions that R reproduces, and the
  * energy decay of backward Euler are preserved. Dependent blocks keep their places in the vector but are decoupled. Used by
  * step_layout and by formulation penalty. */
 #ifndef SS_SIM_STEP_DEPENDENT_NODES_H
@@ -20,7 +20,7 @@ PetscErrorCode dependent_nodes_gather(dependent_nodes *f, int n_systems, body *c
 void dependent_nodes_expand(const dependent_nodes *f, double *x);
 /* x [n_blocks][3] = R^T x, zero for dependent blocks. */
 void dependent_nodes_fold(const dependent_nodes *f, double *x);
-/* d [n_blocks][width] = diagonal blocks: leaders receive sum a^2 d. The coupling between a leader and its dependent blocks is
- * neglected. */
+/* d [n_blocks][width], diagonal blocks of H: in: of H, out: approximately of R^T H R. Leaders receive sum a^2 d; the coupling
+ * between a leader and its dependent blocks is neglected. */
 void dependent_nodes_fold_squares(const dependent_nodes *f, int width, double *d);
 #endif

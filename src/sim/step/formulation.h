@@ -10,12 +10,12 @@
 typedef struct formulation formulation;
 typedef struct {
   scene_formulation scene;         /* properties that scenes need */
-  const char       *outer, *inner; /* names of its iterations in logs: of newton_iterations, and of linear_iterations or
-                              * friction.iterations */
+  const char       *outer, *inner; /* names in log lines of newton_iterations, and of linear_iterations +
+                              * friction_iterations */
   int               report;        /* groups of quantities that it reports: REPORT_OUTER | ... */
-  const char       *remedy;        /* remedy named in the message when a step fails at every size: "a softer contact.stiffness" */
+  const char       *remedy;        /* remedy in the message if a step fails at the smallest step length: "a softer contact.stiffness" */
   size_t            size;          /* of the formulation's struct, whose first member is a `formulation` */
-  /* Fill in f, which is zero except for ops. After a failure f->ops->destroy must accept what was built. */
+  /* Fill in f, which is zero except for ops. After a failure f->ops->destroy must accept the incomplete f. */
   PetscErrorCode (*create)(scene *s, formulation *f);
   /* Create every PETSc solver that steps of the scene may use, for a few unknowns and unit matrices, with the options in PETSc's
    * database; set it up and destroy it. Prints nothing, solves nothing. Called by petsc_options_check before the run. NULL: none. */
@@ -25,7 +25,7 @@ typedef struct {
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_status *status, step_report *report);
   /* Pressure [Pa] of the continuum at x in the last accepted step. NULL: the formulation has no continuum. */
   double (*pressure)(const formulation *f, const double x[3]);
-  PetscErrorCode (*fields)(formulation *f, field_table *table);
+  PetscErrorCode (*fields)(formulation *f, field_table *table); /* register the state of checkpoints and fields of frames */
   /* Write the last contact problem of the last accepted step as an FCLIB file; writes nothing without contacts. NULL: not
    * supported. */
   PetscErrorCode (*write_problem)(const formulation *f, const char *path);

@@ -1,4 +1,4 @@
-/* The iteration, its line search, acceleration and termination. The functions of the problem do everything else. */
+/* The iteration, its line search, acceleration and termination. Equations and linear solves are callbacks of nonlinear_problem. */
 #include "sim/step/nonlinear.h"
 #include "core/memory.h"
 #include "core/stop.h"

@@ -1,6 +1,6 @@
-/* Options of PETSc in a job, `solver.petsc:`. A job gives only options that its solvers read: petsc_options_check creates the
- * solvers of the formulation for one block of unknowns (formulation_ops.probe) and reports every option that PETSc rejects or that
- * no solver has read. Used by app wherever a scene is created from a job. */
+/* Options of PETSc in a job, `solver.petsc:`. Only options that a solver reads are valid: petsc_options_check creates the solvers of
+ * the formulation for a few unknowns (formulation_ops.probe) and reports every option that PETSc rejects or that no solver has read.
+ * Used by app wherever a scene is created from a job. */
 #ifndef SS_SIM_STEP_PETSC_OPTIONS_H
 #define SS_SIM_STEP_PETSC_OPTIONS_H
 #include "core/diagnostics.h"

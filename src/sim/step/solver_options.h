@@ -1,5 +1,5 @@
-/* Options of the nonlinear and linear solvers, `solver:` of a job. app/job reads them by the key tables of sim/formulations.c;
- * each formulation copies what it needs when it is created. */
+/* Options of the nonlinear and linear solvers, `solver:` of a job. app/job reads them with the key tables of sim/formulations.c. Each
+ * formulation copies the options that it uses when it is created. */
 #ifndef SS_SIM_STEP_SOLVER_OPTIONS_H
 #define SS_SIM_STEP_SOLVER_OPTIONS_H
 #include "optim/friction/friction.h"

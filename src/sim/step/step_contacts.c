@@ -27,8 +27,7 @@ PetscErrorCode step_contacts_create(scene *s, double overlap_correction, step_co
   PetscFunctionBegin;
   *c = (step_contacts){
       .scene = s, .overlap_correction = overlap_correction, .overlap_correction_speed = s->options->contact->overlap_correction_speed};
-  PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the maximum for contact keys",
-             s->n_bodies);
+  PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the range of contact keys", s->n_bodies);
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->frame, &c->frame));
   PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->by_points, &c->by_points));

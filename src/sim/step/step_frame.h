@@ -1,6 +1,6 @@
-/* Common frame of a step: begin the layout, attempt the step, accept or reject it. step_frame adds what formulations with
- * contact rows share: unknowns, contact detection, and the record of an accepted step. All formulations use step_run_attempt;
- * exact and convex use step_frame. */
+/* Common sequence of a step: begin the layout, attempt the step, accept or reject it (step_run_attempt, used by all formulations).
+ * step_frame contains the common data of formulations with contact rows: unknowns, contact detection, and the record of an accepted
+ * step; used by exact and convex. */
 #ifndef SS_SIM_STEP_STEP_FRAME_H
 #define SS_SIM_STEP_STEP_FRAME_H
 #include "sim/step/formulation.h"
@@ -24,8 +24,8 @@ typedef struct {
   step_record   record;
 } step_frame;
 
-/* Fill in *f, which is zero; the caller has set f->base.ops. From now on the tangents of all systems are symmetric positive
- * definite. overlap_correction: see step_contacts_create. */
+/* Fill in *f, which is zero except for f->base.ops. Sets all systems to symmetric positive definite tangents. overlap_correction:
+ * see step_contacts_create. */
 PetscErrorCode step_frame_create(scene *s, double overlap_correction, step_frame *f);
 void           step_frame_destroy(step_frame *f); /* accepts zeros */
 /* Register the contact state of checkpoints. `f` must not move while the table exists. */

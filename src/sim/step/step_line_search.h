@@ -1,4 +1,4 @@
-/* Line search of a linearised step on the slope of work, for the whole scene or separately for independent parts of it.
+/* Line search for a zero of the slope of work along a linearised step, for the whole scene or separately for independent parts.
  *
  * A linearised step M (v - v_k) + g(v_k) = H^T r goes from v_k along d = v - v_k. The slope of work d . (g - H^T r) is negative at
  * v_k and should be near 0 at the end of the step. For given impulses r the connected components of M (strands, meshes,
@@ -10,8 +10,8 @@
 #define SS_SIM_STEP_STEP_LINE_SEARCH_H
 #include "optim/friction/delassus.h"
 
-/* Fraction of the initial slope below which a slope counts as zero. Values from 0.1 to 0.9 change the number of linearisations of
- * wisps, brushes, knots and plates by at most 8 %, without a trend. */
+/* A slope below this fraction of the initial slope counts as zero. Measured: with 0.1 to 0.9 the number of linearisations of wisps,
+ * brushes, knots and plates changes by at most 8 %, without a trend. */
 #define STEP_SLOPE_FRACTION 0.5
 
 typedef struct {
@@ -32,15 +32,14 @@ void           step_line_search_destroy(step_line_search *w);
 PetscErrorCode step_line_search_create_parts(const delassus *W, step_line_search *w);
 /* Set the initial slopes: dy is the search direction, gradient the residual g - H^T r at the start, both [n]. */
 void step_line_search_start(step_line_search *w, const double *dy, const double *gradient);
-/* Check the full step, where the residual is `gradient` with weights `scale` [n] (not used for one part). Select the parts that
- * went too far, among those with at least an average share of the residual, and return their number. Parts that did not go far
- * enough are not selected: their stiff components have converged, and the next linearisation advances the others. gradient NULL,
- * for one part: the state is invalid. All step lengths are 1 until step_line_search_next. */
+/* Check the full step, where the residual is `gradient`; scale [n]: its weights (not used for one part). Select the parts that need a
+ * shorter step (slope > -STEP_SLOPE_FRACTION * initial slope), among those with at least the average squared residual; return their
+ * number. Other parts keep the full step. gradient NULL, for one part: the state is invalid. */
 int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale);
 /* Choose the next step length of every selected part; `step` counts from 0. */
 void step_line_search_next(step_line_search *w, int step);
-/* Evaluate the residual at these step lengths; NULL: the state is invalid, all selected parts went too far. Returns the number
- * of parts still selected. */
+/* gradient: the residual at these step lengths; NULL: the state is invalid, so all step lengths are too long. Returns the number of
+ * parts whose search is not finished. */
 int64_t step_line_search_update(step_line_search *w, const double *dy, const double *gradient);
 /* y = start + share dy. */
 void step_line_search_point(const step_line_search *w, const double *start, const double *dy, double *y);

@@ -1,7 +1,6 @@
-/* Free motion: the velocities of a step without contact. Solves m(v) = 0, with m the residuals of the systems, by Newton's
- * method with symmetric positive definite tangents. Exact tangents are used for selected systems while they converge well. One
- * linear solve suffices where the systems are linear [ZongJiangHan2024]. Used by formulations convex and hybrid.
- * A problem of the nonlinear driver (nonlinear.h). */
+/* Free motion: the velocities of a step without contact. Solves m(v) = 0, with m the residuals of the systems, by Newton's method with
+ * symmetric positive definite tangents. Exact tangents are used for selected systems while they converge well. Linear systems need one
+ * iteration [ZongJiangHan2024]. Used by formulations convex and hybrid. A problem of the nonlinear driver (nonlinear.h). */
 #ifndef SS_SIM_STEP_STEP_MOTION_H
 #define SS_SIM_STEP_STEP_MOTION_H
 #include "optim/friction/mass_factor.h"
@@ -12,11 +11,10 @@
 
 enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
-  int         linear;           /* MOTION_...: method for the linear systems */
-  bool        needs_tangent;    /* the tangent A at the solution is needed by the caller; linear systems are then solved accurately, and J
-                       * may be given */
-  const bool *tries_exact;      /* [n_systems] systems with exact tangents, with products and GMRES, while these converge; the motion
-                            * controls body_ops.set_definite. NULL: none */
+  int         linear;        /* MOTION_...: method for the linear systems */
+  bool        needs_tangent; /* the caller needs the tangent A at the solution: linear systems are solved accurately, and J may be given */
+  const bool *tries_exact;   /* [n_systems] systems with exact tangents (products and GMRES) while these converge; sets
+                            * body_ops.set_definite. NULL: none */
   const newton_options *newton; /* borrowed */
   linear_solver        *solver; /* borrowed; solves all linear systems */
 } step_motion_options;
@@ -47,18 +45,18 @@ typedef struct {
 PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, const step_motion_options *o, const sparse_rows *J,
                                   step_motion *m);
 void           step_motion_destroy(step_motion *m);
-/* Set up linear solvers with this prefix for every method that a motion with option linear: MOTION_... may choose, with PETSc's
- * options. */
+/* Set up and destroy linear solvers with this prefix of PETSc options, for every method that a motion with linear = MOTION_... may
+ * choose. Called by formulation_ops.probe. */
 PetscErrorCode step_motion_probe(const char *prefix, int linear);
 /* Evaluate m->g at m->v, and update l->v and the poses. */
 PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, step_status *status,
                                     step_report *report);
 /* x <- A^-1 x. With products: up to an error norm below `tolerance`, in the norm of step_unknowns_norm. */
 PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double *x);
-/* Assemble and factorise m->A at the state of the last evaluation. At the start of a step an indefinite A is an error: something
- * has no mass. */
+/* Assemble and factorise m->A at the state of the last evaluation. is_start: start of a step, where a matrix that is not positive
+ * definite is an error (a body has no mass); otherwise the status becomes negative. */
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start, step_status *status);
-/* Iterate m->v to free motion. A is computed there if options.wants_tangent. */
+/* Iterate m->v to free motion. With options.needs_tangent A is computed there. */
 PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report);
 /* From the next evaluation on, use exact tangents for the systems that allow them, or definite ones for all. */
 void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact);

@@ -91,7 +91,7 @@ static PetscErrorCode restored(void *context)
     PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/impulses: row %lld is not finite",
                (long long)i);
     PetscCheck(i == 0 || compare(m->key + 2 * i - 2, m->key + 2 * i) < 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/impulses: row %lld is out of order", (long long)i);
+               "contact/impulses: row %lld is not in ascending order of keys", (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

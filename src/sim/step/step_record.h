@@ -26,7 +26,7 @@ typedef struct {
 } step_record;
 
 void step_record_destroy(step_record *r); /* accepts zeros */
-/* Let f->points and f->forces refer to this record. */
+/* Set f->points and f->forces to those of this record, which must outlive f. */
 void step_record_attach(const step_record *r, formulation *f);
 /* Register the record in checkpoints. `r` must not move while the table exists. */
 PetscErrorCode step_record_fields(step_record *r, field_table *table);
@@ -34,13 +34,13 @@ PetscErrorCode step_record_fields(step_record *r, field_table *table);
 /* Solution of the contact law in a step, each [n][...]. */
 typedef struct {
   const double *r, *u; /* [3] impulses; velocities including c->shift */
-  const double *x;     /* [3] complementary quantity of r: in the dual cone, r . x = 0. NULL: Coulomb's, u + (mu |u_T|, 0, 0). A
-                        * contact slides where x_T is not 0 */
-  const double *scale; /* [9] diagonal blocks W of the Delassus operator, or approximations, for the natural map |r - P(r - rho
-                        * x)| over the largest r_N with rho = 3/trace */
+  const double *x;     /* [3] vector in the dual cone with r . x = 0. NULL: that of Coulomb's law, u + (mu |u_T|, 0, 0). A
+                        * contact slides if x_T is not 0 */
+  const double *scale; /* [9] diagonal blocks W of the Delassus operator or approximations, for the error |r - P(r - rho x)| /
+                        * largest r_N, P projection to the cone, rho = 3 / trace W */
 } step_outcome;
 
-/* Record active contacts, forces between bodies, impulses and the summary. l->v and l->frames are those of the end of the step. */
+/* Record active contacts, forces between bodies, impulses and the summary *out; l->v and l->frames are those of the end of the step. */
 PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
                                    contact_summary *out);
 #endif

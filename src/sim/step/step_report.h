@@ -7,7 +7,7 @@
 #define SS_SIM_STEP_STEP_REPORT_H
 #include "contact/detection/contact_record.h"
 
-/* How the values of the substeps of a step give the value of the step. FALLBACK: a sum; the report page warns if it is not 0. */
+/* Rule that merges the values of substeps into the value of the step. FALLBACK: sum; the report page warns if it is not 0. */
 typedef enum { REPORT_SUM, REPORT_MAX, REPORT_LAST, REPORT_FALLBACK } report_rule;
 extern const char *const report_rule_names[]; /* "sum", "maximum", "last", "sum" */
 
@@ -38,7 +38,7 @@ typedef int64_t report_index;
   X(friction_angle_rms, double, "rad", LAST, IMPULSES,                                                                             \
     "root mean square of the angle between friction and the direction opposite to slip, "                                          \
     "over all slip since the start of the run, weighted by the energy that friction can dissipate")                                \
-  X(yield_overshoot, double, "1", MAX, PLASTICITY, "largest trial stress over the yield stress, before the return to it")          \
+  X(yield_overshoot, double, "1", MAX, PLASTICITY, "largest trial stress divided by the yield stress, before the return mapping")          \
   X(step_rotation, double, "rad", MAX, PLASTICITY, "largest rotation of a material point in a step or substep")                    \
   X(newton_iterations, int64_t, "1", SUM, OUTER, "outer iterations: Newton iterations, or coupling iterations (monolith)")         \
   X(linear_iterations, int64_t, "1", SUM, LINEAR,                                                                                  \
@@ -63,14 +63,14 @@ typedef int64_t report_index;
     "coupled solves that switched to the unified solver because the iteration between "                                            \
     "pressure and contact converged slowly")                                                                                       \
   X(contact_candidates, int64_t, "1", LAST, CONTACT_PROBLEM, "contacts in the last contact problem, with and without a force")     \
-  X(over_constraint, double, "1", LAST, CONTACT_PROBLEM, "3 contact_candidates over the number of free unknowns")                  \
+  X(over_constraint, double, "1", LAST, CONTACT_PROBLEM, "3 * contact_candidates / (number of free unknowns)")                  \
   X(friction_method, report_index, "1", LAST, FRICTION_SOLVER,                                                                     \
     "friction solver that found the last solution; empty if no friction problem "                                                  \
     "was solved")                                                                                                                  \
   X(friction_iterations, int64_t, "1", SUM, FRICTION_SOLVER, "iterations of the friction solver")                                  \
   X(friction_error, double, "1", MAX, FRICTION_SOLVER, "error of the last friction solution, error norm `scaled`")                 \
-  X(friction_error_absolute, double, "1", MAX, FRICTION_SOLVER, "the same, error norm `absolute`")                                 \
-  X(friction_error_siconos, double, "1", MAX, FRICTION_SOLVER, "the same, error norm `siconos`")                                   \
+  X(friction_error_absolute, double, "1", MAX, FRICTION_SOLVER, "error of the last friction solution, error norm `absolute`")                                 \
+  X(friction_error_siconos, double, "1", MAX, FRICTION_SOLVER, "error of the last friction solution, error norm `siconos`")                                   \
   X(pressure_unknowns, int64_t, "1", LAST, GRANULAR, "unknown pressures, one per cell of the continuum")                           \
   X(stress_unknowns, int64_t, "1", LAST, GRANULAR, "unknown components of the deviatoric stress")                                  \
   X(stress_iterations, int64_t, "1", SUM, GRANULAR, "iterations of the stress solver")                                             \
@@ -79,7 +79,7 @@ typedef int64_t report_index;
     "largest natural map of pressure, stress, normal force and friction, each relative to its "                                    \
     "scale; 0 at a solution")                                                                                                      \
   X(yield_ratio, double, "1", MAX, GRANULAR,                                                                                       \
-    "largest deviatoric stress over its bound; at most 1 if the yield condition is satisfied")                                     \
+    "largest deviatoric stress divided by its bound; at most 1 if the yield condition is satisfied")                                     \
   X(complementarity, double, "W", MAX, GRANULAR,                                                                                   \
     "sum over cells of pressure (plus cohesion) times rate of opening; 0 at a solution")                                           \
   X(contact_complementarity, double, "W", MAX, GRANULAR,                                                                           \
@@ -93,9 +93,9 @@ typedef int64_t report_index;
   X(transfer_residual, double, "m/s", MAX, TRANSFER, "velocity change that a further iteration on the grid would make")            \
   X(affine_angular_momentum_x, double, "N m s", LAST, TRANSFER,                                                                    \
     "angular momentum of affine velocities of boundaries, in addition to that "                                                    \
-    "of the bodies, x")                                                                                                            \
-  X(affine_angular_momentum_y, double, "N m s", LAST, TRANSFER, "the same, y")                                                     \
-  X(affine_angular_momentum_z, double, "N m s", LAST, TRANSFER, "the same, z")                                                     \
+    "of the bodies, x component")                                                                                                            \
+  X(affine_angular_momentum_y, double, "N m s", LAST, TRANSFER, "like affine_angular_momentum_x, y component")                                                     \
+  X(affine_angular_momentum_z, double, "N m s", LAST, TRANSFER, "like affine_angular_momentum_x, z component")                                                     \
   X(collisions, int64_t, "1", SUM, TRANSFER, "colliding pairs of surface features, summed over all collision rounds")              \
   X(rigid_zone_nodes, int64_t, "1", SUM, TRANSFER, "vertices and rigid bodies in impact zones that move rigidly")
 /* clang-format on */

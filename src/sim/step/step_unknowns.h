@@ -1,6 +1,6 @@
-/* Free unknowns y of a step and the matrices in them. Prescribed components are known, dependent nodes follow their leaders: v =
- * P y + known. Equations are tested with P as well, so that P^T M P stays symmetric positive definite. The tangent is available
- * assembled (step_unknowns_mass) or by products (step_operator). */
+/* Free unknowns y of a step, v = P y + known, and matrices in terms of y. `known` contains prescribed components; P sets dependent
+ * nodes from their leaders. Equations are multiplied by P^T, so that P^T M P is symmetric positive definite. The tangent is available
+ * as a matrix (step_unknowns_mass) or by products (step_operator). */
 #ifndef SS_SIM_STEP_STEP_UNKNOWNS_H
 #define SS_SIM_STEP_STEP_UNKNOWNS_H
 #include "contact/rows/contact_jacobian.h"
@@ -38,7 +38,7 @@ PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jaco
  * [n_blocks]: systems that can assemble parts contribute only diagonals and couplings between kept blocks; NULL: everything. */
 PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t *pair_row, const int32_t *pair_col, const bool *keep,
                             int64_t **row_start, int32_t **col);
-/* Estimated number of couplings; large systems are sampled at every 16th block. */
+/* Estimated number of couplings between blocks; in large systems every 16th block is counted. */
 double step_pattern_size(const step_layout *l);
 
 /* Products with the tangent of the systems in the unknowns of the step (body_ops.tangent at the last evaluation), without

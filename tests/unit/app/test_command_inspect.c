@@ -49,9 +49,9 @@ static void render_draws_frames(void **state)
   (void)state;
   static const char *const bad[][2] = {
       {"render r --size 64x63", "stickslip render: --size: expected 64 to 8192 pixels in each direction\n"},
-      {"render r --size 640", "stickslip render: --size 640: expected 2 numbers with \"x\" between them\n"},
-      {"render r --eye 1,2", "stickslip render: --eye 1,2: expected 3 numbers with \",\" between them\n"},
-      {"render r --range 0,nan", "stickslip render: --range 0,nan: expected 2 numbers with \",\" between them\n"},
+      {"render r --size 640", "stickslip render: --size 640: expected 2 numbers separated by \"x\"\n"},
+      {"render r --eye 1,2", "stickslip render: --eye 1,2: expected 3 numbers separated by \",\"\n"},
+      {"render r --range 0,nan", "stickslip render: --range 0,nan: expected 2 numbers separated by \",\"\n"},
       {"render r --frame 3", "stickslip render: r has no such frame\n"}};
   assert_command(SS_EXIT_OK, "run job.yaml --out r --no-picture --quiet");
   assert_command(SS_EXIT_OK, "render r --size 80x64");

@@ -11,7 +11,7 @@ static const mistake mistakes[] = {
   {"vry: {contact.friction: [1]}\n", "4:1", "did you mean \"vary\""},
   {"vary: 3\n", "4:7", "mapping"},
   {"", "1:1", "missing: give \"vary\" or \"repeat\""},
-  {"vary: {contact.friction: [1, 2]}\nname: t\n", "5:1", "twice"},
+  {"vary: {contact.friction: [1, 2]}\nname: t\n", "5:1", "duplicate key"},
   {"vary: {contact.friction: [1, 2]}\njob: {stickslip: 1}\n", "3:7", "are both given"},
   {"vary: {contact.friction: [1, 2]}\nresources: {cores: -1}\n", "5:20", ">= 0"},
   {"vary: {contact.friction: [1, 2]}\nresources: {core: 1}\n", "5:13", "did you mean \"cores\""},

@@ -104,7 +104,7 @@ static void test_override_walks_and_creates(void **state)
       {"pairs[1", "expected \"]\""},
       {"time[0]", "not a list"},
       {"pairs[0]x", "expected \".\""},
-      {"pairs[99999999999999999999]", "beyond its end"},
+      {"pairs[99999999999999999999]", "and no entry"},
       {".time", "position 1"},
       {"time.", "position 6"},
   };

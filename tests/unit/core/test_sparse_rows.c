@@ -104,7 +104,7 @@ static void products_and_sums(void **state)
 /* By name, and arrays that were handed over are gone. */
 static void mistakes(void **state)
 {
-  static const char *const words[] = {"starts must not fall", "expected 0 ... 8", "not a finite number"};
+  static const char *const words[] = {"row starts must not decrease", "expected 0 ... 8", "not a finite number"};
   (void)state;
   for (int which = 0; which < 3; ++which) {
     int64_t    *start;

@@ -67,8 +67,8 @@ static void test_errors(void **state)
   (void)state;
   const char *both = HINGE(DRIVE) ", " SLIDE("");
   char        there[TEMPORARY_ROOM + 100];
-  check_refused("", both, "is no table of joint positions");
-  check_refused("t,hinge\n0,1\n", both, "is no table of joint positions");
+  check_refused("", both, "is not a table of joint positions");
+  check_refused("t,hinge\n0,1\n", both, "is not a table of joint positions");
   check_refused("time,hinge\n0,1\n1,1\n", both, "expected a first row t,JOINT");
   check_refused("t,hinge\n0,1\n1\n", both, "row 3 is damaged: expected 2 columns, found 1");
   (void)snprintf(there, sizeof there, "%s:1:2: no joint is called \"hing\"; did you mean \"hinge\"?", file);
@@ -78,7 +78,7 @@ static void test_errors(void **state)
   check_refused("t,hinge\n0,1\n1,1..\n", both, there);
   check_refused("t,hinge\n0,\n1,1\n", both, "expected a number, found \"\"");
   check_refused("t,hinge\n0,inf\n1,1\n", both, "expected a number, found \"inf\"");
-  (void)snprintf(there, sizeof there, "%s:4:1: t: 1 is not later than 1 before it", file);
+  (void)snprintf(there, sizeof there, "%s:4:1: t: 1 s is not later than the previous time, 1 s", file);
   check_refused("t,hinge\n0,1\n1,1\n1,1\n", both, there);
   check_refused(good, HINGE(", motion: t") ", " SLIDE(""), "hinge.motion: is given by its column in");
   check_refused(good, HINGE(DRIVE ", position: 0.5") ", " SLIDE(""), "hinge.position: is given by its column in");

@@ -109,7 +109,7 @@ static void test_errors(void **state)
   check_refused("<robot name=\"r\">\n<link name=\"a\">\n</robot>", 3, "is not XML: mismatched tag");
   check_refused("", 1, "is not XML");
   check_refused("<!DOCTYPE robot [<!ENTITY a \"b\">]><robot/>", 1, "document type");
-  check_refused("<model/>", 1, "begins with <robot>");
+  check_refused("<model/>", 1, "expected <robot>");
   check_refused(ROBOT(""), 1, "has no links");
   check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 1, "has no root link");
   check_refused(ROBOT(LINK("o") LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 5,
@@ -158,7 +158,7 @@ static void test_errors(void **state)
 static void test_job_errors(void **state)
 {
   (void)state;
-  static const char *const more[][2] = {{", joints: {k: {}}", "the urdf has no such joint"},
+  static const char *const more[][2] = {{", joints: {k: {}}", "the URDF file has no joint of this name"},
                                         {", joints: {j: {type: fixed}}", "is defined by the urdf"},
                                         {", joints: {j: {effort: 3}}", "without a motor"},
                                         {", links: {a: {mass: 1}}", "conflicts with urdf"},

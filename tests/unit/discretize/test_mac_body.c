@@ -73,7 +73,7 @@ static void errors(void **state)
       {"bodies.two.shape={box: {min: [-0.1, 0, 0.2], max: [0.4, 0.5, 0.6]}}", "\"one\" and \"two\" overlap: 160 cells"},
       {"bodies.one.particles_per_cell=9", "expected 1, 8, 27 or another cube, got 9"},
       {"materials.sand.density=0", "materials.sand.density"},
-      {"materials.sand.shear_friction=0.3", "give friction_angle_deg or shear_friction, one of the two"},
+      {"materials.sand.shear_friction=0.3", "give exactly one of friction_angle_deg and shear_friction"},
       {"materials.water={model: granular, density: 1, shear_friction: 0.3, inertial: {mu_2: 0.2, i_0: 0.3, grain_diameter: 1e-3, "
        "grain_density: 2500}}",
        "inertial.mu_2 is less than the friction of slow flow"},

@@ -123,7 +123,7 @@ static void test_errors(void **state)
       {"{keyframes: [{time: 1}, {time: 1}]}", "bodies.b.motion.keyframes[1].time: times must ascend"},
       {"{keyframes: [{time: 1, axis: [0, 0, 0]}]}", "keyframes[0].axis: must not be the zero vector"},
       {"{keyframes: [{translate: [0, 0, 0]}]}", "time"},
-      {"{velocity: [1, 0, 0], keyframes: [{time: 0}]}", "not several of them"},
+      {"{velocity: [1, 0, 0], keyframes: [{time: 0}]}", "give only one of"},
       {"{expressions: {translate: [\"t\", \"0\"]}}", "expected three expressions, got 2"},
       {"{expressions: {rotate_deg: \"sin(t\"}}", "\"sin(t\": "},
       {"{expressions: {rotate_deg: \"x\"}}", "\"x\": "},

@@ -189,7 +189,7 @@ static void test_errors(void **state)
   o.spacing = 100.0; /* one point in the middle of the bounds: not inside this one */
   assert_ok(level_set_sphere(zero, 1e-3, &ball));
   assert_int_equal(sampling_fill(ball, tiny, one, 1.0, &o, &n, x, &each), PETSC_ERR_USER_INPUT);
-  assert_non_null(strstr(error_message(), "not one point lies inside"));
+  assert_non_null(strstr(error_message(), "no point lies inside"));
   error_clear();
   level_set_destroy(&hollow);
   level_set_destroy(&ball);

@@ -209,7 +209,7 @@ static void bad_input(void **unused)
   broad_phase_destroy(&b);
   S.edge[5] = V * SHEETS;
   assert_int_equal(broad_phase_create(&surfaces, &b), PETSC_ERR_ARG_OUTOFRANGE);
-  assert_non_null(strstr(error_message(), "edge 2: no vertex"));
+  assert_non_null(strstr(error_message(), "edge 2 has vertex"));
   error_clear();
   scene_topology(&S);
   S.body[3] = 1;

@@ -121,8 +121,8 @@ static void foreign_tables_are_rejected_and_kept(void **state)
   static const struct {
     const char *text, *message;
   } cases[] = {
-      {"step,time [s],energy [J]\n1,0,0\n", "history.csv:1: other columns"},
-      {"a letter\n", "history.csv:1: other columns"},
+      {"step,time [s],energy [J]\n1,0,0\n", "history.csv:1: the columns differ"},
+      {"a letter\n", "history.csv:1: the columns differ"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     history *h = NULL;
@@ -180,7 +180,7 @@ static void damaged_tables_are_repaired_and_kept(void **state)
       {HEADER "1,0,x,0\n2,0,0,0\n", HEADER "2,0,0,0\n9,0,0,0\n", "history.csv:2: not a row"},
       {HEADER "1,0,0,0\n\n2,0,0,0\n", HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n", "history.csv:3: not a row"},
       {HEADER "1,0,0,0\n3,0,0,0\n2,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:4: not a row"},
-      {HEADER "1,0,0,0\nnan,0,0,0\nx\n2,0,0,nan\n7,0", HEADER "1,0,0,0\n2,0,0,nan\n9,0,0,0\n", "nor are others"},
+      {HEADER "1,0,0,0\nnan,0,0,0\nx\n2,0,0,nan\n7,0", HEADER "1,0,0,0\n2,0,0,nan\n9,0,0,0\n", "nor are further rows"},
   };
   const double row[4] = {9, 0, 0, 0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -82,8 +82,8 @@ static void obstructing_file_is_reported(void **state)
   folder_make(folder);
   snprintf(path, sizeof path, "%s/run", folder);
   fclose(fopen(path, "w"));
-  expect_message(run_lock_acquire(path, &lock), "it is not a folder");
-  expect_message(run_lock_acquire("/proc/nothing/here", &lock), "cannot make the folder /proc/nothing");
+  expect_message(run_lock_acquire(path, &lock), "is not a folder");
+  expect_message(run_lock_acquire("/proc/nothing/here", &lock), "cannot create the folder /proc/nothing");
   folder_remove(folder);
   assert_no_leak();
 }

@@ -42,7 +42,7 @@ static void test_particles(void **state)
   expect_error(SAND "pour: {start: 0, end: 1, every: 0.5}, velocity_field: [y, 0, 0]}", "velocity_field cannot be given with pour");
   expect_error(SAND "velocity_field: [y, 0, q]}", "bodies.b.velocity_field");
   expect_error("  b: {kind: mpm, material: jelly, spacing: 10, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}}",
-               "bodies.b.spacing: the shape would hold 0.000512 particles");
+               "bodies.b.spacing: the shape would contain 0.000512 particles");
   assert_no_leak();
 }
 
