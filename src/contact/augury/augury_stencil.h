@@ -49,7 +49,7 @@ typedef struct {
   int64_t  *touch_start, *touch_end;       /* [n_points + n_patches + 1], [n_points + n_patches] */
   uint64_t *touch_key, *touch_mask, *keys; /* blocks of nodes that each touches, and nodes of these */
   int32_t  *touch_block, *to;              /* place of a patch's entry among those of nodes */
-  int64_t   room[21];                      /* capacities */
+  int64_t   room[12];                      /* capacities */
 } augury_stencil;
 
 /* Zeroed s in, or one made before. All x finite and within 2^20 cells of the origin. */

@@ -17,7 +17,7 @@
  * paper [MarquezRazonEtAl2023, sec. 11]. */
 typedef struct {
   body   *system; /* system of all bodies of kind mpm; NULL: there are none */
-  int64_t capacity[4];
+  int64_t capacity;
   int32_t (*node)[3];        /* [n] */
   double *mass;              /* [n] */
   double (*outward)[3];      /* [n] */
