@@ -68,7 +68,6 @@ PetscErrorCode csv_read(const char *name, const char *text, csv_table *out)
 
 void csv_clear(csv_table *table)
 {
-  memory_free(&table->cell);
-  memory_free(&table->text);
+  MEMORY_FREE(&table->cell, &table->text);
   *table = (csv_table){0};
 }

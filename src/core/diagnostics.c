@@ -37,12 +37,8 @@ PetscErrorCode diagnostics_create(diagnostics **out)
 void diagnostics_destroy(diagnostics **d)
 {
   if (!*d) return;
-  for (int i = 0; i < (*d)->n; ++i) {
-    memory_free(&(*d)->item[i].text);
-    memory_free(&(*d)->item[i].file);
-  }
-  memory_free(&(*d)->item);
-  memory_free(d);
+  for (int i = 0; i < (*d)->n; ++i) MEMORY_FREE(&(*d)->item[i].text, &(*d)->item[i].file);
+  MEMORY_FREE(&(*d)->item, d);
 }
 
 static char *copy_text(const char *s)

@@ -32,9 +32,7 @@ PetscErrorCode envelope_create(int n_columns, int n_bins, envelope **out)
   e->n_columns    = n_columns;
   e->n_bins       = n_bins;
   e->rows_per_bin = 1;
-  PetscCall(memory_alloc("envelope", n_bins, sizeof *e->x_bin, &e->x_bin));
-  PetscCall(memory_alloc("envelope", (int64_t)n_bins * n_columns, sizeof *e->bin, &e->bin));
-  PetscCall(memory_alloc("envelope", n_columns, sizeof *e->column, &e->column));
+  PetscCall(MEMORY_ALLOC("envelope", ARRAY(e->x_bin, n_bins), ARRAY(e->bin, (int64_t)n_bins * n_columns), ARRAY(e->column, n_columns)));
   for (int c = 0; c < n_columns; ++c) e->column[c] = (column_state){NAN, NAN, NAN, NAN, {NAN, NAN, NAN, 0.0}};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -42,10 +40,7 @@ PetscErrorCode envelope_create(int n_columns, int n_bins, envelope **out)
 void envelope_destroy(envelope **e)
 {
   if (!*e) return;
-  memory_free(&(*e)->x_bin);
-  memory_free(&(*e)->bin);
-  memory_free(&(*e)->column);
-  memory_free(e);
+  MEMORY_FREE(&(*e)->x_bin, &(*e)->bin, &(*e)->column, e);
 }
 
 static void merge_extremes(extremes *a, const extremes *b)

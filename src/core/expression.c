@@ -387,8 +387,7 @@ PetscErrorCode expression_create_table(int n_rows, const double *row, expression
   PetscCheck(n_rows >= 2, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "an interpolation table of %d rows; expected at least 2", n_rows);
   PetscCall(memory_alloc("expression", 1, sizeof(expression), out));
   expression    *e    = *out;
-  PetscErrorCode code = memory_alloc("expression", 2, sizeof *e->code, &e->code);
-  if (!code) code = memory_alloc("table of an expression", 2 * (int64_t)n_rows, sizeof *e->row, &e->row);
+  PetscErrorCode code = MEMORY_ALLOC("expression", ARRAY(e->code, 2), ARRAY(e->row, 2 * (int64_t)n_rows));
   if (code) expression_destroy(out);
   PetscCall(code);
   e->code[0] = (instruction){OP_VARIABLE, 0, 0.0};
@@ -417,7 +416,5 @@ void expression_word(const char *text, int place, size_t size, char *word)
 void expression_destroy(expression **e)
 {
   if (!*e) return;
-  memory_free(&(*e)->code);
-  memory_free(&(*e)->row);
-  memory_free(e);
+  MEMORY_FREE(&(*e)->code, &(*e)->row, e);
 }

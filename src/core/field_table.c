@@ -34,12 +34,8 @@ PetscErrorCode field_table_create(field_table **out) { return memory_alloc("fiel
 void field_table_destroy(field_table **table)
 {
   if (!*table) return;
-  for (int i = 0; i < (*table)->n_groups; ++i) {
-    memory_free(&(*table)->groups[i]->fields);
-    memory_free(&(*table)->groups[i]);
-  }
-  memory_free(&(*table)->groups);
-  memory_free(table);
+  for (int i = 0; i < (*table)->n_groups; ++i) MEMORY_FREE(&(*table)->groups[i]->fields, &(*table)->groups[i]);
+  MEMORY_FREE(&(*table)->groups, table);
 }
 
 /* Names become HDF5 paths and text of XDMF files. Parts consist of printable characters that XML does not escape, and are joined by
@@ -137,15 +133,11 @@ PetscErrorCode field_table_add(field_table *table, field_group *group, const cha
 PetscErrorCode field_table_add_soa(field_table *table, field_group *group, const char *name, const char *unit, field_type type,
                                    int n_components, void *arrays, int flags, const char *help)
 {
-  field *f = NULL;
-
   PetscFunctionBegin;
-  (void)table;
-  PetscCheck(arrays, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "field \"%s/%s\" has no arrays", group->name, name);
-  PetscCall(field_append(group, name, unit, type, n_components, flags, help, &f));
+  PetscCall(field_table_add(table, group, name, unit, type, n_components, arrays, flags, help));
+  field *f  = &group->fields[group->n_fields - 1];
   f->stride = 1;
   for (int k = 0; k < n_components; ++k) f->component[k] = (void **)arrays + k;
-  ++group->n_fields;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,9 +171,7 @@ PetscErrorCode field_snapshot_create(field_snapshot **out) { return memory_alloc
 void field_snapshot_destroy(field_snapshot **s)
 {
   if (!*s) return;
-  memory_free(&(*s)->bytes);
-  memory_free(&(*s)->n_rows);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->bytes, &(*s)->n_rows, s);
 }
 
 /* Bytes of one component of a field, gaps of the stride included: interleaved fields are copied once, as a whole. */

@@ -69,58 +69,102 @@ static void block_destroy(void *p)
   free(h->raw);
 }
 
-static PetscErrorCode report_out_of_memory(const char *tag, int64_t n, size_t size)
+static PetscErrorCode report_out_of_memory(const char *tag, const memory_array *a)
 {
   char mib[32];
   snprintf(mib, sizeof mib, "%.1f", (double)memory_live() / 1048576.0); /* PETSc formats %f differently */
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
-          "out of memory: %s requested %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag, n, size,
-          mib);
+          "out of memory: %s%s%s requested %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag,
+          a->name ? ": " : "", a->name ? a->name : "", a->n, a->size, mib);
 }
 
-PetscErrorCode memory_alloc(const char *tag, int64_t n, size_t size, void *out)
+static PetscErrorCode allocate(const char *tag, const memory_array *a)
 {
   size_t bytes;
   void  *p = NULL;
-  memcpy(out, &p, sizeof p);
-  if (!padded_bytes(n, size, &bytes)) return report_out_of_memory(tag, n, size);
+  memcpy(a->out, &p, sizeof p);
+  if (!padded_bytes(a->n, a->size, &bytes)) return report_out_of_memory(tag, a);
   if (bytes == 0) return PETSC_SUCCESS;
   p = block_create(bytes);
-  if (!p) return report_out_of_memory(tag, n, size);
-  memcpy(out, &p, sizeof p);
+  if (!p) return report_out_of_memory(tag, a);
+  memcpy(a->out, &p, sizeof p);
   return PETSC_SUCCESS;
 }
 
-PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out)
+static PetscErrorCode resize(const char *tag, const memory_array *a)
 {
   size_t bytes;
   void  *old, *p = NULL;
-  memcpy(&old, out, sizeof old);
-  if (!old) return memory_alloc(tag, n, size, out);
-  if (!padded_bytes(n, size, &bytes)) return report_out_of_memory(tag, n, size);
-  const size_t old_bytes = header_of(old)->n_bytes, wanted = (size_t)n * size;
+  memcpy(&old, a->out, sizeof old);
+  if (!old) return allocate(tag, a);
+  if (!padded_bytes(a->n, a->size, &bytes)) return report_out_of_memory(tag, a);
+  const size_t old_bytes = header_of(old)->n_bytes, wanted = (size_t)a->n * a->size;
   if (bytes == old_bytes) { /* same block; the tail beyond n is cleared so that growing again shows zeros */
     memset((char *)old + wanted, 0, bytes - wanted);
     return PETSC_SUCCESS;
   }
   if (bytes > 0) {
     p = block_create(bytes);
-    if (!p) return report_out_of_memory(tag, n, size);
+    if (!p) return report_out_of_memory(tag, a);
     memcpy(p, old, wanted < old_bytes ? wanted : old_bytes);
   }
   block_destroy(old);
-  memcpy(out, &p, sizeof p);
+  memcpy(a->out, &p, sizeof p);
   return PETSC_SUCCESS;
+}
+
+PetscErrorCode memory_alloc(const char *tag, int64_t n, size_t size, void *out)
+{
+  return allocate(tag, &(memory_array){out, n, size, NULL});
+}
+
+PetscErrorCode memory_copy(const char *tag, int64_t n, size_t size, const void *from, void *out)
+{
+  void *p;
+  PetscCall(memory_alloc(tag, n, size, out));
+  memcpy(&p, out, sizeof p);
+  if (from && n > 0) memcpy(p, from, (size_t)n * size);
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out)
+{
+  return resize(tag, &(memory_array){out, n, size, NULL});
 }
 
 PetscErrorCode memory_reserve(const char *tag, int64_t n, size_t size, int64_t *capacity, void *out)
 {
-  PetscFunctionBegin;
-  if (n <= *capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t roomy = n <= INT64_MAX / 2 ? n + n / 2 : n;
-  PetscCall(memory_resize(tag, roomy, size, out));
-  *capacity = roomy;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return memory_reserve_list(tag, n, capacity, 1, &(memory_array){out, 1, size, NULL});
+}
+
+PetscErrorCode memory_alloc_list(const char *tag, int n_arrays, const memory_array *array)
+{
+  for (int i = 0; i < n_arrays; ++i) PetscCall(allocate(tag, &array[i]));
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode memory_resize_list(const char *tag, int n_arrays, const memory_array *array)
+{
+  for (int i = 0; i < n_arrays; ++i) PetscCall(resize(tag, &array[i]));
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode memory_reserve_list(const char *tag, int64_t n, int64_t *capacity, int n_arrays, const memory_array *array)
+{
+  if (n <= *capacity) return PETSC_SUCCESS;
+  const int64_t rows = n <= INT64_MAX / 2 ? n + n / 2 : n;
+  for (int i = 0; i < n_arrays; ++i) {
+    memory_array a = array[i];
+    if (__builtin_mul_overflow(rows, array[i].n, &a.n)) a.n = -1; /* reported as out of memory */
+    PetscCall(resize(tag, &a));
+  }
+  *capacity = rows;
+  return PETSC_SUCCESS;
+}
+
+void memory_free_list(int n_arrays, void *const *ptr)
+{
+  for (int i = 0; i < n_arrays; ++i) memory_free(ptr[i]);
 }
 
 void memory_free(void *ptr)
@@ -168,12 +212,12 @@ PetscErrorCode arena_create(size_t first_chunk, arena **out)
   return PETSC_SUCCESS;
 }
 
-PetscErrorCode arena_alloc(arena *a, const char *tag, int64_t n, size_t size, void *out)
+static PetscErrorCode allocate_in_arena(arena *a, const char *tag, const memory_array *array)
 {
   size_t bytes;
   void  *p = NULL;
-  memcpy(out, &p, sizeof p);
-  if (!padded_bytes(n, size, &bytes)) return report_out_of_memory(tag, n, size);
+  memcpy(array->out, &p, sizeof p);
+  if (!padded_bytes(array->n, array->size, &bytes)) return report_out_of_memory(tag, array);
   if (bytes == 0) return PETSC_SUCCESS;
   arena_chunk *c = a->current, *previous = NULL;
   for (; c && c->size - c->used < bytes; c = c->next) previous = c;
@@ -191,7 +235,18 @@ PetscErrorCode arena_alloc(arena *a, const char *tag, int64_t n, size_t size, vo
   c->used += bytes;
   if (c->n_dirty < c->used) c->n_dirty = c->used;
   p = block;
-  memcpy(out, &p, sizeof p);
+  memcpy(array->out, &p, sizeof p);
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode arena_alloc(arena *a, const char *tag, int64_t n, size_t size, void *out)
+{
+  return allocate_in_arena(a, tag, &(memory_array){out, n, size, NULL});
+}
+
+PetscErrorCode arena_alloc_list(arena *a, const char *tag, int n_arrays, const memory_array *array)
+{
+  for (int i = 0; i < n_arrays; ++i) PetscCall(allocate_in_arena(a, tag, &array[i]));
   return PETSC_SUCCESS;
 }
 

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "core/memory.h"
 
 static bool is_hangup_ignored, is_clean_up_skipped;
 

@@ -96,11 +96,9 @@ PetscErrorCode sort_keys(int64_t n, int n_bits, uint64_t *key, int32_t *perm)
   uint64_t *key_scratch  = NULL;
   int32_t  *perm_scratch = NULL;
   PetscCheck(n >= 0 && n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_INT_OVERFLOW, "cannot sort %lld keys: at most 2^31 - 1", (long long)n);
-  PetscErrorCode code = memory_alloc("sort keys", n, sizeof *key_scratch, &key_scratch);
-  if (!code) code = memory_alloc("sort permutation", n, sizeof *perm_scratch, &perm_scratch);
+  PetscErrorCode code = MEMORY_ALLOC("sort", ARRAY(key_scratch, n), ARRAY(perm_scratch, n));
   if (!code) sort_keys_with(n, n_bits, key, perm, key_scratch, perm_scratch);
-  memory_free(&perm_scratch);
-  memory_free(&key_scratch);
+  MEMORY_FREE(&perm_scratch, &key_scratch);
   PetscCall(code);
   return PETSC_SUCCESS;
 }
@@ -134,4 +132,10 @@ double select_kth_smallest(int64_t n, double *x, int64_t k)
     else break; /* x[k] equals the pivot */
   }
   return x[k];
+}
+
+int sort_compare_int32(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
 }

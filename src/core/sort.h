@@ -20,4 +20,7 @@ void sort_keys_with(int64_t n, int n_bits, uint64_t *key, int32_t *perm, uint64_
  * element after it is smaller. Linear time on average. x must not contain NaN.
  * Source: [Hoare1961], with the median of three as pivot. */
 double select_kth_smallest(int64_t n, double *x, int64_t k);
+/* For qsort and bsearch: ascending order of int32_t. */
+int sort_compare_int32(const void *a, const void *b);
+
 #endif

@@ -13,15 +13,13 @@ static PetscErrorCode sparse_rows_reserve(int64_t n_rows, int64_t n_cols, int64_
   *out = (sparse_rows){.n_rows = n_rows, .n_cols = n_cols};
   PetscCheck(n_cols >= 0 && n_cols <= INT32_MAX && n_rows >= 0 && n_rows <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "a matrix of %" PRId64 " x %" PRId64 " has more rows or columns than 2^31 - 1", n_rows, n_cols);
-  PetscCall(memory_alloc("sparse matrix rows", n_rows + 1, sizeof *out->start, &out->start));
-  PetscCall(memory_alloc("sparse matrix columns", n_entries, sizeof *out->col, &out->col));
-  PetscCall(memory_alloc("sparse matrix values", n_entries, sizeof *out->value, &out->value));
+  PetscCall(MEMORY_ALLOC("sparse rows", ARRAY(out->start, n_rows + 1), ARRAY(out->col, n_entries), ARRAY(out->value, n_entries)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void sparse_rows_destroy(sparse_rows *a)
 {
-  memory_free(&a->start), memory_free(&a->col), memory_free(&a->value);
+  MEMORY_FREE(&a->start, &a->col, &a->value);
   *a = (sparse_rows){0};
 }
 
@@ -266,8 +264,7 @@ PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, s
   PetscFunctionBegin;
   *out = (sparse_rows){0};
   SS_ASSERT(a->n_cols == b->n_rows);
-  PetscErrorCode code = memory_alloc("product's columns", b->n_cols, sizeof *last, &last);
-  if (!code) code = memory_alloc("product's sums", b->n_cols, sizeof *sum, &sum);
+  PetscErrorCode code = MEMORY_ALLOC("sparse rows", ARRAY(last, b->n_cols), ARRAY(sum, b->n_cols));
   if (!code) {
     for (int64_t i = 0; i < a->n_rows; ++i) n_entries = product_row(a, b, i, last, sum, n_entries, NULL);
     code = sparse_rows_reserve(a->n_rows, b->n_cols, n_entries, &loose);
@@ -278,7 +275,7 @@ PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, s
     code = sparse_rows_transposed(&loose, &turned); /* twice: sorts the rows */
   }
   if (!code) code = sparse_rows_transposed(&turned, out);
-  memory_free(&last), memory_free(&sum);
+  MEMORY_FREE(&last, &sum);
   sparse_rows_destroy(&loose), sparse_rows_destroy(&turned);
   if (code) sparse_rows_destroy(out);
   PetscCall(code);

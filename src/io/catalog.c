@@ -267,10 +267,7 @@ void catalog_close(catalog **c)
   if (!*c) return;
   h5_scope_close(&(*c)->scope);
   for (int i = 0; i < (*c)->n_groups; ++i) memory_free(&(*c)->groups[i].fields);
-  memory_free(&(*c)->groups);
-  memory_free(&(*c)->job_text);
-  memory_free(&(*c)->path);
-  memory_free(c);
+  MEMORY_FREE(&(*c)->groups, &(*c)->job_text, &(*c)->path, c);
 }
 
 int catalog_find_group(const catalog *c, const char *name)

@@ -211,10 +211,7 @@ PetscErrorCode checkpoint_read_head(const char *path, checkpoint_origin *out)
 
 void checkpoint_origin_destroy(checkpoint_origin *origin)
 {
-  memory_free(&origin->job_name);
-  memory_free(&origin->formulation);
-  memory_free(&origin->job_text);
-  memory_free(&origin->program);
+  MEMORY_FREE(&origin->job_name, &origin->formulation, &origin->job_text, &origin->program);
 }
 
 /* All that is to be restored, read and checked, waiting to be copied. */

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,18 +21,11 @@ typedef struct {
   double  *value;
 } entry_list;
 
-static void entries_clear(entry_list *e)
-{
-  memory_free(&e->row);
-  memory_free(&e->column);
-  memory_free(&e->value);
-}
+static void entries_clear(entry_list *e) { MEMORY_FREE(&e->row, &e->column, &e->value); }
 
 static void fclib_matrix_clear(fclib_matrix *A)
 {
-  memory_free(&A->start);
-  memory_free(&A->row);
-  memory_free(&A->value);
+  MEMORY_FREE(&A->start, &A->row, &A->value);
   A->n_rows = A->n_columns = 0;
 }
 
@@ -164,9 +156,7 @@ static PetscErrorCode compress(const entry_list *e, const int64_t *order, fclib_
   int64_t n = 0, k = 0;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("FCLIB matrix", A->n_columns + 1, sizeof *A->start, &A->start));
-  PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof *A->row, &A->row));
-  PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof *A->value, &A->value));
+  PetscCall(MEMORY_ALLOC("FCLIB matrix", ARRAY(A->start, A->n_columns + 1), ARRAY(A->row, e->n), ARRAY(A->value, e->n)));
   for (int64_t j = 0; j < A->n_columns; ++j) {
     while (k < e->n && e->column[order[k]] == j) {
       const int64_t i   = e->row[order[k]];
@@ -185,8 +175,7 @@ static PetscErrorCode sort_entries(const entry_list *e, fclib_matrix *A)
   int64_t *spare __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof *order, &order));
-  PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof *spare, &spare));
+  PetscCall(MEMORY_ALLOC("FCLIB matrix", ARRAY(order, e->n), ARRAY(spare, e->n)));
   for (int64_t k = 0; k < e->n; ++k) order[k] = k;
   PetscCall(sort_by(e->n, e->row, A->n_rows, order, spare));
   PetscCall(sort_by(e->n, e->column, A->n_columns, order, spare));
@@ -244,9 +233,7 @@ static PetscErrorCode fclib_matrix_mirror(fclib_matrix *A, bool *is_mirrored)
     for (int64_t k = A->start[j]; k < A->start[j + 1]; ++k) n_above += A->row[k]<j, n_below += A->row[k]> j;
   if ((n_above == 0) == (n_below == 0)) PetscFunctionReturn(PETSC_SUCCESS);
   e.n = A->start[A->n_columns] + n_above + n_below;
-  PetscCall(memory_alloc("FCLIB matrix", e.n, sizeof *e.row, &e.row));
-  PetscCall(memory_alloc("FCLIB matrix", e.n, sizeof *e.column, &e.column));
-  PetscCall(memory_alloc("FCLIB matrix", e.n, sizeof *e.value, &e.value));
+  PetscCall(MEMORY_ALLOC("FCLIB matrix", ARRAY(e.row, e.n), ARRAY(e.column, e.n), ARRAY(e.value, e.n)));
   int64_t at = 0;
   for (int64_t j = 0; j < A->n_columns; ++j)
     for (int64_t k = A->start[j]; k < A->start[j + 1]; ++k) {
@@ -327,13 +314,7 @@ void fclib_clear(fclib_problem *p)
   fclib_matrix_clear(&p->W);
   fclib_matrix_clear(&p->M);
   fclib_matrix_clear(&p->H);
-  memory_free(&p->q);
-  memory_free(&p->f);
-  memory_free(&p->w);
-  memory_free(&p->mu);
-  memory_free(&p->title);
-  memory_free(&p->description);
-  memory_free(&p->math_info);
+  MEMORY_FREE(&p->q, &p->f, &p->w, &p->mu, &p->title, &p->description, &p->math_info);
   memset(p, 0, sizeof *p);
 }
 

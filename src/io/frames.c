@@ -124,10 +124,7 @@ void frames_close(frames **f)
 {
   if (!*f) return;
   xdmf_destroy(&(*f)->series);
-  memory_free(&(*f)->directory);
-  memory_free(&(*f)->xdmf_path);
-  memory_free(&(*f)->job_name);
-  memory_free(f);
+  MEMORY_FREE(&(*f)->directory, &(*f)->xdmf_path, &(*f)->job_name, f);
 }
 
 static bool is_wanted(const frames *f, const field_group *group, const field *x)

@@ -199,8 +199,7 @@ PetscErrorCode history_close(history **h)
   PetscFunctionBegin;
   if (!*h) PetscFunctionReturn(PETSC_SUCCESS);
   const int failed = (*h)->out ? fclose((*h)->out) : 0, error = errno;
-  memory_free(&(*h)->path);
-  memory_free(h);
+  MEMORY_FREE(&(*h)->path, h);
   PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot finish the history table: %s", strerror(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,8 +264,7 @@ static PetscErrorCode read_header(history_reader *r)
   r->n_columns   = 1;
   for (const char *c = r->line; *c; ++c) r->n_columns += *c == ',';
   PetscCall(file_format(&r->header, "%s", r->line));
-  PetscCall(memory_alloc("history columns", r->n_columns, sizeof(char *), &r->name));
-  PetscCall(memory_alloc("history columns", r->n_columns, sizeof(char *), &r->unit));
+  PetscCall(MEMORY_ALLOC("history columns", ARRAY(r->name, r->n_columns), ARRAY(r->unit, r->n_columns)));
   split_header(r, r->header);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -294,11 +292,7 @@ void history_reader_close(history_reader **r)
   if (!*r) return;
   fclose((*r)->in);
   free((*r)->line);
-  memory_free(&(*r)->path);
-  memory_free(&(*r)->header);
-  memory_free(&(*r)->name);
-  memory_free(&(*r)->unit);
-  memory_free(r);
+  MEMORY_FREE(&(*r)->path, &(*r)->header, &(*r)->name, &(*r)->unit, r);
 }
 
 int         history_reader_columns(const history_reader *r) { return r->n_columns; }

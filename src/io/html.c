@@ -2,7 +2,6 @@
 #include "io/html.h"
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 int html_character_length(const unsigned char *s)

@@ -137,11 +137,7 @@ static PetscErrorCode picture_bins_create(int width, int height, int64_t n, cons
   return PETSC_SUCCESS;
 }
 
-static void picture_bins_destroy(tile_bins *b)
-{
-  memory_free(&b->start);
-  memory_free(&b->item);
-}
+static void picture_bins_destroy(tile_bins *b) { MEMORY_FREE(&b->start, &b->item); }
 
 /* The part of tile t in the image. */
 static pixel_box picture_tile(const tile_bins *b, int t, int width, int height)
@@ -328,8 +324,7 @@ static void draw_ground(const picture *p, const raster *r)
 
 static PetscErrorCode transform_scene(const picture *p, raster *r)
 {
-  PetscCall(memory_alloc("picture spheres", p->n_spheres, sizeof *r->sphere, &r->sphere));
-  PetscCall(memory_alloc("picture triangles", 2 * p->n_triangles, sizeof *r->triangle, &r->triangle));
+  PetscCall(MEMORY_ALLOC("picture", ARRAY(r->sphere, p->n_spheres), ARRAY(r->triangle, 2 * p->n_triangles)));
   r->n_spheres = p->n_spheres;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < p->n_spheres; ++i) {
@@ -376,13 +371,7 @@ static PetscErrorCode draw_scene(const picture *p, raster *r)
   return PETSC_SUCCESS;
 }
 
-static void picture_raster_destroy(raster *r)
-{
-  memory_free(&r->depth);
-  memory_free(&r->surface);
-  memory_free(&r->sphere);
-  memory_free(&r->triangle);
-}
+static void picture_raster_destroy(raster *r) { MEMORY_FREE(&r->depth, &r->surface, &r->sphere, &r->triangle); }
 
 /* Rasterise spheres and solid triangles of the scene. wants_surface false: a shadow map. */
 static PetscErrorCode picture_raster_create(const picture *p, const scene_view *view, bool wants_surface, raster *out)
@@ -475,9 +464,8 @@ typedef struct {
 
 static PetscErrorCode collect_parts(const picture *p, const scene_view *v, layer_parts *out)
 {
-  PetscCall(memory_alloc("picture veils", 2 * p->n_veils, sizeof *out->triangle, &out->triangle));
-  PetscCall(memory_alloc("picture lines", p->n_lines, sizeof *out->line, &out->line));
-  PetscCall(memory_alloc("picture veil boxes", 2 * p->n_veils + p->n_lines, sizeof *out->box, &out->box));
+  PetscCall(MEMORY_ALLOC("picture", ARRAY(out->triangle, 2 * p->n_veils), ARRAY(out->line, p->n_lines),
+                         ARRAY(out->box, 2 * p->n_veils + p->n_lines)));
   for (int64_t i = 0; i < p->n_veils; ++i) {
     const int n = view_and_clip(v, &p->veil[i], i, out->triangle + out->n_triangles);
     for (int k = 0; k < n; ++k, ++out->n_triangles) out->box[out->n_triangles] = triangle_box(v, &out->triangle[out->n_triangles]);
@@ -538,9 +526,7 @@ static PetscErrorCode picture_layer_create(const picture *p, const raster *r, fl
     for (int t = 0; t < n_tiles; ++t) layer_tile(p, r, &parts, &bins, t, data);
   }
   picture_bins_destroy(&bins);
-  memory_free(&parts.triangle);
-  memory_free(&parts.line);
-  memory_free(&parts.box);
+  MEMORY_FREE(&parts.triangle, &parts.line, &parts.box);
   if (code) memory_free(layer);
   PetscCall(code);
   return PETSC_SUCCESS;
@@ -871,11 +857,7 @@ PetscErrorCode picture_create(int width, int height, picture **out)
 void picture_destroy(picture **p)
 {
   if (!*p) return;
-  memory_free(&(*p)->sphere);
-  memory_free(&(*p)->triangle);
-  memory_free(&(*p)->veil);
-  memory_free(&(*p)->line);
-  memory_free(p);
+  MEMORY_FREE(&(*p)->sphere, &(*p)->triangle, &(*p)->veil, &(*p)->line, p);
 }
 
 void picture_clear(picture *p)

@@ -42,8 +42,7 @@ void plot_sheet_destroy(plot_sheet **s)
   text_clear(&(*s)->crosses);
   text_clear(&(*s)->series);
   text_clear(&(*s)->svg);
-  memory_free(&(*s)->drawing);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->drawing, s);
 }
 
 /* 'text' in gnuplot's single quotes, in which nothing but the quote means anything. */

@@ -146,10 +146,7 @@ void png_animation_abandon(png_animation **a)
     fclose((*a)->file);
     remove((*a)->temporary);
   }
-  memory_free(&(*a)->path);
-  memory_free(&(*a)->temporary);
-  memory_free(&(*a)->previous);
-  memory_free(a);
+  MEMORY_FREE(&(*a)->path, &(*a)->temporary, &(*a)->previous, a);
 }
 
 static PetscErrorCode open_temporary(png_animation *a, const char *path)

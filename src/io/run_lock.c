@@ -201,8 +201,7 @@ void run_lock_release(run_lock **lock)
   if (!*lock) return;
   unlink((*lock)->path); /* while it is still ours */
   close((*lock)->fd);
-  memory_free(&(*lock)->path);
-  memory_free(lock);
+  MEMORY_FREE(&(*lock)->path, lock);
 }
 
 bool run_lock_is_held(const char *directory)

@@ -29,9 +29,7 @@ PetscErrorCode xdmf_create(const char *job_name, xdmf **out)
 void xdmf_destroy(xdmf **x)
 {
   if (!*x) return;
-  memory_free(&(*x)->job_name);
-  memory_free(&(*x)->text);
-  memory_free(x);
+  MEMORY_FREE(&(*x)->job_name, &(*x)->text, x);
 }
 
 /* Names may come from files: escape markup. Slashes of block names would look like paths to ParaView. */

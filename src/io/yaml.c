@@ -43,8 +43,7 @@ static int yaml_names_find(const yaml_names *set, const char *name)
 
 static void yaml_names_clear(yaml_names *set)
 {
-  memory_free(&set->name);
-  memory_free(&set->index);
+  MEMORY_FREE(&set->name, &set->index);
   set->n = set->capacity = 0;
 }
 
@@ -53,8 +52,7 @@ static PetscErrorCode names_grow(yaml_names *set)
   yaml_names larger = {.n = set->n, .capacity = set->capacity ? 2 * set->capacity : 16};
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("YAML keys", larger.capacity, sizeof *larger.name, &larger.name));
-  PetscCall(memory_alloc("YAML keys", larger.capacity, sizeof *larger.index, &larger.index));
+  PetscCall(MEMORY_ALLOC("YAML keys", ARRAY(larger.name, larger.capacity), ARRAY(larger.index, larger.capacity)));
   for (int i = 0; i < set->capacity; ++i) {
     if (!set->name[i]) continue;
     const int to     = names_slot(&larger, set->name[i]);

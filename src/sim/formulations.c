@@ -5,7 +5,6 @@
 #include "sim/hybrid/hybrid_keys.h"
 #include "sim/penalty/penalty_keys.h"
 #include "sim/step/solver_options.h"
-#include <math.h>
 
 #define X(name) &name##_formulation,
 const formulation_ops *const formulations[] = {FORMULATION_TABLE(X) NULL};

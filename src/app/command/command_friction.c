@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include "core/key_text.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -258,9 +257,7 @@ static PetscErrorCode write_contacts(const char *path, const friction_problem *p
   const char             **state __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("contacts", 8 * n, sizeof *v, &v));
-  PetscCall(memory_alloc("contacts", n, sizeof *index, &index));
-  PetscCall(memory_alloc("contacts", n, sizeof *state, &state));
+  PetscCall(MEMORY_ALLOC("contacts", ARRAY(v, 8 * n), ARRAY(index, n), ARRAY(state, n)));
   friction_errors(p, r, u, NULL, NULL, NULL, v + 7 * n);
   for (int64_t a = 0; a < n; ++a) {
     const double tangent = hypot(r[3 * a + 1], r[3 * a + 2]);
@@ -284,12 +281,7 @@ typedef struct {
   double *guess, *r, *u;
 } vectors;
 
-static void vectors_clear(vectors *v)
-{
-  memory_free(&v->guess);
-  memory_free(&v->r);
-  memory_free(&v->u);
-}
+static void vectors_clear(vectors *v) { MEMORY_FREE(&v->guess, &v->r, &v->u); }
 
 /* Writes --contacts and --output. An unconverged result is written as a guess, not as a solution. */
 static PetscErrorCode write_results(session *s, const friction_case *c, const vectors *v, bool is_solved)
@@ -335,9 +327,7 @@ static PetscErrorCode solve_case(session *s, const char *path, friction_case *c)
   const int64_t   m = 3 * c->problem.n;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("friction", m, sizeof *v.guess, &v.guess));
-  PetscCall(memory_alloc("friction", m, sizeof *v.r, &v.r));
-  PetscCall(memory_alloc("friction", m, sizeof *v.u, &v.u));
+  PetscCall(MEMORY_ALLOC("friction", ARRAY(v.guess, m), ARRAY(v.r, m), ARRAY(v.u, m)));
   if (s->guess >= 0) PetscCall(friction_case_guess(path, c, s->guess, v.guess));
   if (s->is_all) {
     PetscCall(solve_with_all(s, path, c, &v));

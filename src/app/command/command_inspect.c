@@ -1,7 +1,6 @@
 /* The commands info, diff, render and report, which read the directory of a run. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/log.h"

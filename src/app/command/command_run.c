@@ -1,10 +1,8 @@
 /* The commands run, resume and check. They read a job, create or continue a run (app/run/run.h), and write a picture and a
  * report at its end. */
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include "core/log.h"
-#include "core/memory.h"
 #include "core/stop.h"
 #include "app/command/command_line.h"
 #include "sim/measure/measure.h"

@@ -10,9 +10,7 @@ void friction_case_clear(friction_case *c)
 {
   fclib_clear(&c->file);
   delassus_destroy(&c->W);
-  memory_free(&c->q);
-  memory_free(&c->mu);
-  memory_free(&c->f);
+  MEMORY_FREE(&c->q, &c->mu, &c->f);
   memset(c, 0, sizeof *c);
 }
 
@@ -45,14 +43,7 @@ typedef struct {
   double  *value; /* [start[n]][9] */
 } block_rows;
 
-static void blocks_clear(block_rows *b)
-{
-  memory_free(&b->start);
-  memory_free(&b->slot);
-  memory_free(&b->stamp);
-  memory_free(&b->col);
-  memory_free(&b->value);
-}
+static void blocks_clear(block_rows *b) { MEMORY_FREE(&b->start, &b->slot, &b->stamp, &b->col, &b->value); }
 
 /* Counts the blocks of each block row in next[] (if value is NULL), or fills them starting at next[]. */
 static void visit_blocks(const fclib_matrix *W, int d, block_rows *b, int64_t *next)
@@ -83,14 +74,10 @@ static PetscErrorCode make_blocks(const fclib_problem *file, block_rows *b)
 
   PetscFunctionBegin;
   b->n = file->n_contacts;
-  PetscCall(memory_alloc("blocks of W", b->n + 1, sizeof *b->start, &b->start));
-  PetscCall(memory_alloc("blocks of W", b->n, sizeof *b->slot, &b->slot));
-  PetscCall(memory_alloc("blocks of W", b->n, sizeof *b->stamp, &b->stamp));
-  PetscCall(memory_alloc("blocks of W", b->n, sizeof *next, &next));
+  PetscCall(MEMORY_ALLOC("blocks of W", ARRAY(b->start, b->n + 1), ARRAY(b->slot, b->n), ARRAY(b->stamp, b->n), ARRAY(next, b->n)));
   visit_blocks(&file->W, file->dimension, b, next);
   for (int64_t a = 0; a < b->n; ++a) b->start[a + 1] = b->start[a] + next[a], next[a] = b->start[a];
-  PetscCall(memory_alloc("blocks of W", b->start[b->n], sizeof *b->col, &b->col));
-  PetscCall(memory_alloc("blocks of W", b->start[b->n], 9 * sizeof *b->value, &b->value));
+  PetscCall(MEMORY_ALLOC("blocks of W", ARRAY(b->col, b->start[b->n]), ARRAY(b->value, 9 * (b->start[b->n]))));
   visit_blocks(&file->W, file->dimension, b, next);
   if (file->dimension == 2) set_plane_diagonal(b);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -115,18 +102,11 @@ typedef struct {
   double  *value;
 } triplets;
 
-static void triplets_clear(triplets *t)
-{
-  memory_free(&t->row);
-  memory_free(&t->col);
-  memory_free(&t->value);
-}
+static void           triplets_clear(triplets *t) { MEMORY_FREE(&t->row, &t->col, &t->value); }
 static PetscErrorCode triplets_allocate(triplets *t, int64_t n)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("plane problem", n, sizeof *t->row, &t->row));
-  PetscCall(memory_alloc("plane problem", n, sizeof *t->col, &t->col));
-  PetscCall(memory_alloc("plane problem", n, sizeof *t->value, &t->value));
+  PetscCall(MEMORY_ALLOC("plane problem", ARRAY(t->row, n), ARRAY(t->col, n), ARRAY(t->value, n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 static void add_triplet(triplets *t, int64_t row, int64_t col, double value)
@@ -170,9 +150,7 @@ static PetscErrorCode compute_free_velocity(friction_case *c)
   double       *v __attribute__((cleanup(memory_free))) = NULL, *u __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("free velocity", n, sizeof *c->f, &c->f));
-  PetscCall(memory_alloc("free velocity", n, sizeof *v, &v));
-  PetscCall(memory_alloc("free velocity", m, sizeof *u, &u));
+  PetscCall(MEMORY_ALLOC("free velocity", ARRAY(c->f, n), ARRAY(v, n), ARRAY(u, m)));
   memcpy(c->f, c->file.f, (size_t)c->file.n_dof * sizeof *c->f);
   PetscCall(delassus_solve(c->W, c->f, v));
   sparse_rows_apply(delassus_jacobian(c->W), v, u);
@@ -205,8 +183,7 @@ static PetscErrorCode prepare_problem(friction_case *c)
 
   PetscFunctionBegin;
   c->n_dof = c->file.n_dof > 0 ? c->file.n_dof : c->file.dimension == 3 ? 6 * c->file.n_bodies : 3 * c->file.n_bodies;
-  PetscCall(memory_alloc("free velocity", 3 * n, sizeof *c->q, &c->q));
-  PetscCall(memory_alloc("friction coefficients", n, sizeof *c->mu, &c->mu));
+  PetscCall(MEMORY_ALLOC("friction case", ARRAY(c->q, 3 * n), ARRAY(c->mu, n)));
   memcpy(c->mu, c->file.mu, (size_t)n * sizeof *c->mu);
   if (c->file.is_global) PetscCall(prepare_global(c));
   else PetscCall(prepare_local(c));
@@ -255,22 +232,14 @@ typedef struct {
   double *v, *u, *r, *space; /* space: [n][3] */
 } state;
 
-static void state_clear(state *s)
-{
-  memory_free(&s->v);
-  memory_free(&s->u);
-  memory_free(&s->r);
-  memory_free(&s->space);
-}
+static void state_clear(state *s) { MEMORY_FREE(&s->v, &s->u, &s->r, &s->space); }
 
 static PetscErrorCode compute_state(const friction_case *c, const double *r, state *s)
 {
   const int64_t m = c->file.dimension * c->file.n_contacts, n = delassus_n_dof(c->W);
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("solution", m, sizeof *s->u, &s->u));
-  PetscCall(memory_alloc("solution", m, sizeof *s->r, &s->r));
-  PetscCall(memory_alloc("solution", 3 * c->file.n_contacts, sizeof *s->space, &s->space));
+  PetscCall(MEMORY_ALLOC("solution", ARRAY(s->u, m), ARRAY(s->r, m), ARRAY(s->space, 3 * c->file.n_contacts)));
   delassus_apply(c->W, r, s->space);
   for (int64_t i = 0; i < 3 * c->file.n_contacts; ++i) s->space[i] += c->q[i];
   reduce_to_file(c, s->space, s->u);
@@ -336,8 +305,7 @@ PetscErrorCode friction_case_rank(friction_case *c, int64_t limit, int64_t *rank
   PetscFunctionBegin;
   *rank = -1;
   if (m > limit) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("rank of W", m * m, sizeof *A, &A));
-  PetscCall(memory_alloc("rank of W", m, sizeof *is_done, &is_done));
+  PetscCall(MEMORY_ALLOC("rank of W", ARRAY(A, m * m), ARRAY(is_done, m)));
   PetscCall(delassus_blocks(c->W, &start, &col, &value));
   for (int64_t a = 0; a < n; ++a)
     for (int64_t k = start[a]; k < start[a + 1]; ++k)

@@ -97,8 +97,7 @@ PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE
   int64_t *problem __attribute__((cleanup(memory_free))) = NULL, *solver __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("profile", runs->n, sizeof *problem, &problem));
-  PetscCall(memory_alloc("profile", runs->n, sizeof *solver, &solver));
+  PetscCall(MEMORY_ALLOC("profile", ARRAY(problem, runs->n), ARRAY(solver, runs->n)));
   const int64_t n_problems = friction_runs_problems(runs, problem), n_solvers = friction_runs_solvers(runs, solver);
   fprintf(out, "| problem | contacts | nu |");
   for (int64_t s = 0; s < n_solvers; ++s) fprintf(out, " %s |", runs->run[solver[s]].solver);
@@ -135,9 +134,7 @@ PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
   const int64_t n                                            = runs->n;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("table", N_TEXTS * n, sizeof *texts, &texts));
-  PetscCall(memory_alloc("table", N_WHOLES * n, sizeof *wholes, &wholes));
-  PetscCall(memory_alloc("table", N_REALS * n, sizeof *reals, &reals));
+  PetscCall(MEMORY_ALLOC("table", ARRAY(texts, N_TEXTS * n), ARRAY(wholes, N_WHOLES * n), ARRAY(reals, N_REALS * n)));
   for (int64_t i = 0; i < n; ++i) {
     const friction_run *r               = &runs->run[i];
     const char *const   text[N_TEXTS]   = {r->problem, r->solver, r->method, r->status};
@@ -214,11 +211,8 @@ static PetscErrorCode draw_profile(const friction_runs *runs, figures *f, const 
   double last                                            = 10;
 
   PetscFunctionBegin;
-  PetscCall(memory_alloc("profile", runs->n, sizeof *problem, &problem));
-  PetscCall(memory_alloc("profile", runs->n, sizeof *solver, &solver));
-  PetscCall(memory_alloc("profile", runs->n, sizeof *ratio, &ratio));
-  PetscCall(memory_alloc("profile", 2 * runs->n + 2, sizeof *x, &x));
-  PetscCall(memory_alloc("profile", 2 * runs->n + 2, sizeof *y, &y));
+  PetscCall(MEMORY_ALLOC("profile", ARRAY(problem, runs->n), ARRAY(solver, runs->n), ARRAY(ratio, runs->n), ARRAY(x, 2 * runs->n + 2),
+                         ARRAY(y, 2 * runs->n + 2)));
   const int64_t n_problems = friction_runs_problems(runs, problem), n_solvers = friction_runs_solvers(runs, solver);
   for (int64_t s = 0; s < n_solvers; ++s) {
     const int64_t n = compute_ratios(runs, runs->run[solver[s]].solver, ratio);

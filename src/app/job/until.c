@@ -111,8 +111,7 @@ PetscErrorCode until_create(const key_list *list, const key_list *measured, cons
   PetscCall(memory_alloc("until", 1, sizeof **out, out));
   until *u = *out;
   *u       = (until){.values = values, .memo = m, .n = list->n, .n_measures = measured->n};
-  PetscCall(memory_alloc("until", u->n, sizeof *u->condition, &u->condition));
-  PetscCall(memory_alloc("until", u->n_measures + N_OWN, sizeof *u->variable, &u->variable));
+  PetscCall(MEMORY_ALLOC("until", ARRAY(u->condition, u->n), ARRAY(u->variable, u->n_measures + N_OWN)));
   PetscCall(variable_names(measured, &n, &names));
   for (int i = 0; i < u->n; ++i) PetscCall(condition_create(list->item[i].value, n, names, &u->condition[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,9 +121,7 @@ void until_destroy(until **u)
 {
   if (!*u) return;
   for (int i = 0; i < (*u)->n && (*u)->condition; ++i) expression_destroy(&(*u)->condition[i].when);
-  memory_free(&(*u)->condition);
-  memory_free(&(*u)->variable);
-  memory_free(u);
+  MEMORY_FREE(&(*u)->condition, &(*u)->variable, u);
 }
 
 /* --- during the run ------------------------------------------------------------------------------------------------ */

@@ -211,8 +211,7 @@ static PetscErrorCode add_fibres(picture *p, const frame *f, int g, const double
   PetscFunctionBegin;
   PetscCall(frame_read_segments(f, g, &n, &segments));
   PetscCall(frame_read(f, g, "radius", &n_components, &radius));
-  PetscCall(memory_alloc("tubes", 6 * TUBE_SIDES * n, sizeof *vertices, &vertices));
-  PetscCall(memory_alloc("tubes", 3 * TRIANGLES * n, sizeof *triangles, &triangles));
+  PetscCall(MEMORY_ALLOC("tubes", ARRAY(vertices, 6 * TUBE_SIDES * n), ARRAY(triangles, 3 * TRIANGLES * n)));
   v3_sub(box, look->max, look->min);
   const double thinnest = 0.0015 * v3_norm(box);
   for (int64_t i = 0; i < n; ++i)
@@ -365,8 +364,7 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
     else PetscCall(add_outline(p, x, n_triangles, triangles));
     memory_free(&triangles);
   }
-  memory_free(&x);
-  memory_free(&scalar);
+  MEMORY_FREE(&x, &scalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -44,8 +44,7 @@ void figures_destroy(figures **f)
 {
   if (!*f) return;
   plot_sheet_destroy(&(*f)->sheet);
-  memory_free(&(*f)->figure);
-  memory_free(f);
+  MEMORY_FREE(&(*f)->figure, f);
 }
 
 PetscErrorCode figures_begin(figures *f, const char *section, const char *title, const plot_axes *axes)
@@ -89,8 +88,7 @@ PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, in
     if (n > 0 && f->is_open) plot_sheet_series(f->sheet, style, colour, n, x, y);
     n_shown = f->is_open ? n : 0;
   } else {
-    PetscCall(memory_alloc("curve", n, sizeof *v, &v));
-    PetscCall(memory_alloc("curve", n, sizeof *alone, &alone));
+    PetscCall(MEMORY_ALLOC("curve", ARRAY(v, n), ARRAY(alone, n)));
     for (int64_t i = 0; i < n; ++i) v[i] = can_show(f, x[i], y[i]) ? y[i] : NAN, n_shown += !isnan(v[i]);
     for (int64_t i = 0; i < n; ++i) {
       const bool is_alone = !isnan(v[i]) && (i == 0 || isnan(v[i - 1])) && (i + 1 == n || isnan(v[i + 1]));

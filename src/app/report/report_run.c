@@ -124,8 +124,7 @@ static void history_table_close(history_table *t)
 {
   history_reader_close(&t->reader);
   envelope_destroy(&t->envelope);
-  memory_free(&t->x);
-  memory_free(&t->y);
+  MEMORY_FREE(&t->x, &t->y);
 }
 
 static const char *column_name(const history_table *t, int column)
@@ -182,8 +181,7 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
     envelope_add(t->envelope, row[t->i_time >= 0 ? t->i_time : 0], row);
     if (watch) watch(t, row, context);
   }
-  PetscCall(memory_alloc("curve", envelope_room(t->envelope), sizeof *t->x, &t->x));
-  PetscCall(memory_alloc("curve", envelope_room(t->envelope), sizeof *t->y, &t->y));
+  PetscCall(MEMORY_ALLOC("curve", ARRAY(t->x, envelope_room(t->envelope)), ARRAY(t->y, envelope_room(t->envelope))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -366,8 +364,7 @@ typedef struct {
 
 static void run_page_destroy(run_page *p)
 {
-  memory_free(&p->base);
-  memory_free(&p->job_text);
+  MEMORY_FREE(&p->base, &p->job_text);
   if (p->job) job_destroy(&p->job);
   document_destroy(&p->result_owner);
   document_destroy(&p->machine_owner);

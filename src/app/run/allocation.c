@@ -275,8 +275,7 @@ static PetscErrorCode submit_again(const allocation *a, const char *job, const c
   shell_first_line(output);
   if (code == 0) log_info("requeueing failed (%s); job %s continues when this job has ended", error, output);
   else log_warn("job %s can neither be requeued (%s) nor submitted again (%s); submit it yourself to continue", job, error, output);
-  memory_free(&output);
-  memory_free(&command);
+  MEMORY_FREE(&output, &command);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

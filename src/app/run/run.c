@@ -175,8 +175,7 @@ static PetscErrorCode collect_measures(const run *r, key_item **items, run_resul
 {
   const key_list *named = &r->job->measure;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("result", named->n, sizeof **items, items));
-  PetscCall(memory_alloc("result", named->n, sizeof **values, values));
+  PetscCall(MEMORY_ALLOC("result", ARRAY(*items, named->n), ARRAY(*values, named->n)));
   for (int i = 0; i < named->n; ++i) {
     run_result_measure       *v = &(*values)[i];
     const measure_statistics *s = measures_statistics(r->measures, i, &v->unit);

@@ -590,8 +590,7 @@ static PetscErrorCode make_slots(sweep_queue *q, const sweep_local_options *o)
   if (n * threads > n_cpus)
     log_warn("%lld simultaneous cases with %lld threads each share %d CPUs; with -j %lld each thread has its own CPU", (long long)n,
              (long long)threads, n_cpus, (long long)(n_cpus / threads > 0 ? n_cpus / threads : 1));
-  PetscCall(memory_alloc("sweep slots", n, sizeof *q->slots, &q->slots));
-  PetscCall(memory_alloc("sweep slots", n, sizeof *q->options, &q->options));
+  PetscCall(MEMORY_ALLOC("sweep slots", ARRAY(q->slots, n), ARRAY(q->options, n)));
   const bool is_fresh = o->is_fresh || !can_fork();
   for (int i = 0; i < n; ++i) {
     sweep_case_options *c = &q->options[i];
@@ -616,8 +615,7 @@ static PetscErrorCode make_queue(sweep_queue *q, const sweep_local_options *o)
 {
   PetscFunctionBegin;
   const int64_t n = o->n > 0 ? o->n : q->plan->n_cases;
-  PetscCall(memory_alloc("sweep queue", n, sizeof *q->queue, &q->queue));
-  PetscCall(memory_alloc("sweep queue", n, sizeof *q->n_tries, &q->n_tries));
+  PetscCall(MEMORY_ALLOC("sweep queue", ARRAY(q->queue, n), ARRAY(q->n_tries, n)));
   for (int64_t i = 0; i < n; ++i) {
     char              why[64];
     case_state        state;
@@ -632,10 +630,7 @@ static PetscErrorCode make_queue(sweep_queue *q, const sweep_local_options *o)
 
 static void destroy_queue(sweep_queue *q)
 {
-  memory_free(&q->queue);
-  memory_free(&q->n_tries);
-  memory_free(&q->slots);
-  memory_free(&q->options);
+  MEMORY_FREE(&q->queue, &q->n_tries, &q->slots, &q->options);
   sweep_plan_destroy(&q->plan);
 }
 

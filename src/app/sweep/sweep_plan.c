@@ -1129,11 +1129,7 @@ typedef struct {
   double  *vars; /* [n][n_parameters] */
 } selection;
 
-static void selection_clear(selection *s)
-{
-  memory_free(&s->row);
-  memory_free(&s->vars);
-}
+static void selection_clear(selection *s) { MEMORY_FREE(&s->row, &s->vars); }
 
 /* The number of combinations; -1 with a diagnostic if it exceeds the limit. */
 static int64_t count_combinations(sweep_build *b)

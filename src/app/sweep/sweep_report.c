@@ -93,10 +93,8 @@ static PetscErrorCode read_parameter(sweep_view *v, int k)
   p->name       = plan->parameter[k];
   p->is_numeric = true;
   p->is_repeat  = k < plan->n_varied && strcmp(p->name, "repeat") == 0;
-  PetscCall(memory_alloc("sweep levels", v->n_cases, sizeof *entry, &entry));
-  PetscCall(memory_alloc("sweep levels", v->n_cases, sizeof *p->text, &p->text));
-  PetscCall(memory_alloc("sweep levels", v->n_cases, sizeof *p->number, &p->number));
-  PetscCall(memory_alloc("sweep levels", v->n_cases, sizeof *p->level, &p->level));
+  PetscCall(MEMORY_ALLOC("sweep levels", ARRAY(entry, v->n_cases), ARRAY(p->text, v->n_cases), ARRAY(p->number, v->n_cases),
+                         ARRAY(p->level, v->n_cases)));
   for (int64_t i = 0; i < v->n_cases; ++i) {
     entry[i] = (level_entry){0.0, plan->cases[i].value[k], i};
     p->is_numeric &= parse_number(entry[i].text, &entry[i].number);
@@ -166,14 +164,10 @@ static void sweep_view_destroy(sweep_view **v)
 {
   if (!*v) return;
   for (int k = 0; (*v)->parameter && k < (*v)->n_parameters; ++k) {
-    memory_free(&(*v)->parameter[k].text);
-    memory_free(&(*v)->parameter[k].number);
-    memory_free(&(*v)->parameter[k].level);
+    MEMORY_FREE(&(*v)->parameter[k].text, &(*v)->parameter[k].number, &(*v)->parameter[k].level);
   }
   for (int k = 0; k < (*v)->n_measures; ++k) memory_free(&(*v)->measure[k].value);
-  memory_free(&(*v)->parameter);
-  memory_free(&(*v)->measure);
-  memory_free(&(*v)->seconds);
+  MEMORY_FREE(&(*v)->parameter, &(*v)->measure, &(*v)->seconds);
   sweep_results_destroy(&(*v)->results);
   memory_free(v);
 }
@@ -440,8 +434,7 @@ static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_
   double *px __attribute__((cleanup(memory_free))) = NULL, *py __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
   *n_left_out = 0;
-  PetscCall(memory_alloc("sweep groups", v->n_cases, sizeof *group, &group));
-  PetscCall(memory_alloc("sweep curve", v->n_cases, sizeof *px, &px));
+  PetscCall(MEMORY_ALLOC("sweep report", ARRAY(group, v->n_cases), ARRAY(px, v->n_cases)));
   PetscCall(memory_alloc("sweep curve", 2 * v->n_cases, sizeof *py, &py)); /* second half: counts of a line */
   for (int m = 0; m < v->n_measures; ++m)
     for (int k = 0; k < v->n_varied; ++k) {

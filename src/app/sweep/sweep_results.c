@@ -38,10 +38,7 @@ static PetscErrorCode read_all_cases(const char *dir, sweep_results *r)
   PetscFunctionBegin;
   PetscCall(sweep_folder_read(dir, &r->plan));
   const int64_t n = r->plan->n_cases;
-  PetscCall(memory_alloc("sweep results", n, sizeof *r->state, &r->state));
-  PetscCall(memory_alloc("sweep results", n, sizeof *r->why, &r->why));
-  PetscCall(memory_alloc("sweep results", n, sizeof *r->result, &r->result));
-  PetscCall(memory_alloc("sweep results", n, sizeof *r->owner, &r->owner));
+  PetscCall(MEMORY_ALLOC("sweep results", ARRAY(r->state, n), ARRAY(r->why, n), ARRAY(r->result, n), ARRAY(r->owner, n)));
   for (int64_t i = 0; i < n; ++i) PetscCall(read_case_result(dir, r, i));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -60,10 +57,7 @@ void sweep_results_destroy(sweep_results **r)
 {
   if (!*r) return;
   for (int64_t i = 0; (*r)->owner && i < (*r)->plan->n_cases; ++i) document_destroy(&(*r)->owner[i]);
-  memory_free(&(*r)->state);
-  memory_free(&(*r)->why);
-  memory_free(&(*r)->result);
-  memory_free(&(*r)->owner);
+  MEMORY_FREE(&(*r)->state, &(*r)->why, &(*r)->result, &(*r)->owner);
   sweep_plan_destroy(&(*r)->plan);
   memory_free(r);
 }
@@ -196,13 +190,8 @@ typedef struct {
 
 static void table_destroy(results_table *t)
 {
-  for (int k = 0; k < t->n; ++k) {
-    memory_free(&t->arrays[k]);
-    memory_free(&t->names[k]);
-  }
-  memory_free(&t->columns);
-  memory_free(&t->arrays);
-  memory_free(&t->names);
+  for (int k = 0; k < t->n; ++k) MEMORY_FREE(&t->arrays[k], &t->names[k]);
+  MEMORY_FREE(&t->columns, &t->arrays, &t->names);
 }
 
 static bool is_name_used(const results_table *t, const char *name)
@@ -219,9 +208,7 @@ static PetscErrorCode add_column(results_table *t, const char *prefix, const cha
 {
   PetscFunctionBegin;
   const int k = t->n;
-  PetscCall(memory_resize("results", k + 1, sizeof *t->columns, &t->columns));
-  PetscCall(memory_resize("results", k + 1, sizeof *t->arrays, &t->arrays));
-  PetscCall(memory_resize("results", k + 1, sizeof *t->names, &t->names));
+  PetscCall(MEMORY_RESIZE("results", ARRAY(t->columns, k + 1), ARRAY(t->arrays, k + 1), ARRAY(t->names, k + 1)));
   t->arrays[k] = t->names[k] = NULL;
   PetscCall(file_format(&t->names[k], "%s%s", *prefix && is_name_used(t, name) ? prefix : "", name));
   ++t->n;

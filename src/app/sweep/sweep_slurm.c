@@ -316,8 +316,7 @@ typedef struct {
 static void draft_destroy(draft *d)
 {
   sweep_plan_destroy(&d->plan);
-  memory_free(&d->tasks.is_pending);
-  memory_free(&d->before);
+  MEMORY_FREE(&d->tasks.is_pending, &d->before);
   text_clear(&d->script);
 }
 

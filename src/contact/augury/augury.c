@@ -50,11 +50,11 @@ struct augury {
   double (*inverse)[9];        /* [n_acting] inverse inertia of the corners on the grid */
   augury_stencil stencil;
   double        *node_mass[2]; /* [nodes of the grid] mass with sample points, and of corners only; 0 if negligible */
-  int64_t        nodes_capacity[3];
+  int64_t        nodes_capacity;
   int64_t        n_met;  /* number of continuum nodes at grid nodes of the boundary */
   int32_t       *met;    /* [n_met] these nodes */
   int32_t       *met_at; /* [nodes of the grid] index in `met`, -1: none */
-  int64_t        met_capacity[5];
+  int64_t        met_at_capacity, met_capacity;
   /* data of one application of RSA */
   row4         *grid;  /* [nodes of the grid] velocity */
   augury_point *point; /* [n_taking] */
@@ -367,8 +367,7 @@ static PetscErrorCode find_incident(augury *a)
 {
   const augury_boundary *b = &a->b;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("elements of nodes", b->n_nodes + 1, sizeof *a->incident_start, &a->incident_start));
-  PetscCall(memory_alloc("elements of nodes", 3 * b->n_elements, sizeof *a->incident, &a->incident));
+  PetscCall(MEMORY_ALLOC("elements of nodes", ARRAY(a->incident_start, b->n_nodes + 1), ARRAY(a->incident, 3 * b->n_elements)));
   for (int64_t k = 0; k < 3 * b->n_elements; ++k) ++a->incident_start[b->element[k] + 1];
   for (int64_t i = 0; i < b->n_nodes; ++i) a->incident_start[i + 1] += a->incident_start[i];
   for (int64_t k = 0; k < 3 * b->n_elements; ++k) a->incident[a->incident_start[b->element[k]]++] = (int32_t)k;
@@ -416,13 +415,9 @@ void augury_destroy(augury **a)
   augury *o = *a;
   boundary_samples_destroy(&o->samples);
   augury_stencil_clear(&o->stencil);
-  void *arrays[] = {&o->size,    &o->sampled,      &o->defect,       &o->share, &o->incident_start, &o->incident, &o->x,
-                    &o->acting,  &o->rank,         &o->is_new,       &o->mass,  &o->corners,        &o->point_of, &o->taking,
-                    &o->inverse, &o->patch,        &o->rigid,        &o->point, &o->before,         &o->dv,       &o->dA,
-                    &o->grid,    &o->node_mass[0], &o->node_mass[1], &o->met,   &o->met_at,         &o->u,        &o->u_before,
-                    &o->du,      &o->outward};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  memory_free(a);
+  MEMORY_FREE(&o->size, &o->sampled, &o->defect, &o->share, &o->incident_start, &o->incident, &o->x, &o->acting, &o->rank, &o->is_new,
+              &o->mass, &o->corners, &o->point_of, &o->taking, &o->inverse, &o->patch, &o->rigid, &o->point, &o->before, &o->dv, &o->dA,
+              &o->grid, &o->node_mass[0], &o->node_mass[1], &o->met, &o->met_at, &o->u, &o->u_before, &o->du, &o->outward, a);
 }
 
 void augury_set_continuum(augury *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
@@ -491,9 +486,8 @@ static PetscErrorCode weigh_nodes(augury *a)
   const int64_t         n        = s->set.n;
   double                heaviest = 0.0;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("masses of nodes", n, sizeof *a->node_mass[0], &a->nodes_capacity[0], &a->node_mass[0]));
-  PetscCall(memory_reserve("masses of nodes", n, sizeof *a->node_mass[1], &a->nodes_capacity[1], &a->node_mass[1]));
-  PetscCall(memory_reserve("velocities of nodes", n, sizeof *a->grid, &a->nodes_capacity[2], &a->grid));
+  PetscCall(
+      MEMORY_RESERVE("masses of nodes", n, &a->nodes_capacity, ARRAY(a->node_mass[0], 1), ARRAY(a->node_mass[1], 1), ARRAY(a->grid, 1)));
 #pragma omp parallel for schedule(static) reduction(max : heaviest)
   for (int64_t i = 0; i < n; ++i) {
     double fine = 0.0, coarse = 0.0;
@@ -521,10 +515,10 @@ static PetscErrorCode find_common_nodes(augury *a)
   const int64_t           n = a->stencil.set.n;
   PetscFunctionBegin;
   a->n_met = 0;
-  PetscCall(memory_reserve("nodes of a continuum", n, sizeof *a->met_at, &a->met_capacity[0], &a->met_at));
+  PetscCall(memory_reserve("nodes of a continuum", n, sizeof *a->met_at, &a->met_at_capacity, &a->met_at));
   for (int64_t i = 0; i < n; ++i) a->met_at[i] = -1;
   if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_reserve("nodes of a continuum", n, sizeof *a->met, &a->met_capacity[1], &a->met));
+  PetscCall(memory_reserve("nodes of a continuum", n, sizeof *a->met, &a->met_capacity, &a->met));
 #pragma omp parallel for schedule(static)
   for (int64_t k = 0; k < c->n; ++k) {
     const int32_t i = node_set_find(&a->stencil.set, c->node[k]);

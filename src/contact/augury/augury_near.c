@@ -205,12 +205,9 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
   a->b = *b, a->body = body, a->dx = dx, a->choice = AUGURY_APPROACHING;
   PetscErrorCode code = box_tree_create(b->n_elements, &a->tree);
   for (int k = 0; k < 6 && !code; ++k) code = memory_alloc("boxes of elements", b->n_elements, sizeof *a->box[k], &a->box[k]);
-  if (!code) code = memory_alloc("sides of elements", b->n_elements, sizeof *a->side, &a->side);
-  if (!code) code = memory_alloc("elements near others", b->n_elements, sizeof *a->is_met, &a->is_met);
-  if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_near, &a->is_near);
-  if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_wanted, &a->is_wanted);
-  if (!code) code = memory_alloc("elements met before", b->n_elements, sizeof *a->last_partner, &a->last_partner);
-  if (!code) code = memory_alloc("elements met before", b->n_nodes, sizeof *a->closest, &a->closest);
+  if (!code)
+    code = MEMORY_ALLOC("augury near", ARRAY(a->side, b->n_elements), ARRAY(a->is_met, b->n_elements), ARRAY(a->is_near, b->n_nodes),
+                        ARRAY(a->is_wanted, b->n_nodes), ARRAY(a->last_partner, b->n_elements), ARRAY(a->closest, b->n_nodes));
   for (int64_t e = 0; e < b->n_elements && !code; ++e) a->last_partner[e] = -1;
   for (int64_t i = 0; i < b->n_nodes && !code; ++i) a->closest[i] = -1;
   if (code) augury_near_destroy(out);
@@ -223,14 +220,7 @@ void augury_near_destroy(augury_near **a)
   if (!*a) return;
   box_tree_clear(&(*a)->tree);
   for (int k = 0; k < 6; ++k) memory_free(&(*a)->box[k]);
-  memory_free(&(*a)->side);
-  memory_free(&(*a)->is_met);
-  memory_free(&(*a)->is_near);
-  memory_free(&(*a)->is_wanted);
-  memory_free(&(*a)->last_partner);
-  memory_free(&(*a)->closest);
-  memory_free(&(*a)->which);
-  memory_free(&(*a)->keys);
+  MEMORY_FREE(&(*a)->side, &(*a)->is_met, &(*a)->is_near, &(*a)->is_wanted, &(*a)->last_partner, &(*a)->closest, &(*a)->which, &(*a)->keys);
   node_set_clear(&(*a)->nodes);
   memory_free(a);
 }

@@ -157,18 +157,15 @@ static PetscErrorCode gather_nodes(const stencil_parts *in, augury_stencil *s)
   const int64_t n      = n_carriers(in);
   int64_t       n_keys = 0;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("blocks of stencils", n + 1, sizeof *s->touch_start, &s->room[2], &s->touch_start));
-  PetscCall(memory_reserve("blocks of stencils", n, sizeof *s->touch_end, &s->room[3], &s->touch_end));
+  PetscCall(MEMORY_RESERVE("blocks of stencils", n + 1, &s->room[2], ARRAY(s->touch_start, 1), ARRAY(s->touch_end, 1)));
   s->touch_start[0] = 0;
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n; ++c)
     s->touch_start[c + 1] = most_touched(s->base_start[c + 1] - s->base_start[c], (const int32_t(*)[3])s->base + s->base_start[c]);
   for (int64_t c = 0; c < n; ++c) s->touch_start[c + 1] += s->touch_start[c];
   const int64_t all = s->touch_start[n];
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_key, &s->room[4], &s->touch_key));
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->keys, &s->room[5], &s->keys));
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_mask, &s->room[6], &s->touch_mask));
-  PetscCall(memory_reserve("blocks of stencils", all, sizeof *s->touch_block, &s->room[20], &s->touch_block));
+  PetscCall(MEMORY_RESERVE("blocks of stencils", all, &s->room[3], ARRAY(s->touch_key, 1), ARRAY(s->keys, 1), ARRAY(s->touch_mask, 1),
+                           ARRAY(s->touch_block, 1)));
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n; ++c) {
     const int64_t at = s->touch_start[c];
@@ -192,7 +189,7 @@ static PetscErrorCode place_nodes(const stencil_parts *in, augury_stencil *s)
 {
   const node_set *set = &s->set;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("places of nodes", set->n, sizeof *s->x, &s->room[7], &s->x));
+  PetscCall(memory_reserve("places of nodes", set->n, sizeof *s->x, &s->room[4], &s->x));
   for (int64_t b = 0; b < set->n_blocks; ++b) {
     const int64_t key = (int64_t)set->key[b], yz = set->side[1] * set->side[2];
     const int64_t at[3] = {set->low[0] + key / yz, set->low[1] + key / set->side[2] % set->side[1], set->low[2] + key % set->side[2]};
@@ -221,11 +218,9 @@ static PetscErrorCode build_point_stencils(const stencil_parts *in, augury_stenc
 {
   const int64_t n = in->n_points, m = s->set.n;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("stencils", n, sizeof *s->point_node, &s->room[8], &s->point_node));
-  PetscCall(memory_reserve("stencils", n, sizeof *s->point_weight, &s->room[9], &s->point_weight));
-  PetscCall(memory_reserve("stencils", m + 1, sizeof *s->points_start, &s->room[10], &s->points_start));
-  PetscCall(memory_reserve("stencils", STENCIL_NODES * n, sizeof *s->at_point, &s->room[11], &s->at_point));
-  PetscCall(memory_reserve("stencils", STENCIL_NODES * n, sizeof *s->at_weight, &s->room[12], &s->at_weight));
+  PetscCall(MEMORY_RESERVE("stencils", n, &s->room[5], ARRAY(s->point_node, 1), ARRAY(s->point_weight, 1)));
+  PetscCall(memory_reserve("stencils", m + 1, sizeof *s->points_start, &s->room[6], &s->points_start));
+  PetscCall(MEMORY_RESERVE("stencils", n, &s->room[7], ARRAY(s->at_point, STENCIL_NODES), ARRAY(s->at_weight, STENCIL_NODES)));
 #pragma omp parallel for schedule(static)
   for (int64_t q = 0; q < n; ++q) {
     const int32_t *base = s->base[s->base_start[q]];
@@ -265,7 +260,7 @@ static PetscErrorCode build_patch_stencils(const stencil_parts *in, augury_stenc
 {
   const int64_t n = in->n_patches, m = s->set.n;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("stencils", n + 1, sizeof *s->patch_start, &s->room[13], &s->patch_start));
+  PetscCall(memory_reserve("stencils", n + 1, sizeof *s->patch_start, &s->room[8], &s->patch_start));
   s->patch_start[0] = 0;
   for (int64_t r = 0; r < n; ++r) {
     s->patch_start[r + 1] = s->patch_start[r];
@@ -274,9 +269,8 @@ static PetscErrorCode build_patch_stencils(const stencil_parts *in, augury_stenc
   const int64_t all = s->patch_start[n];
   PetscCheck(all < MOST_ENTRIES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "too many boundary triangles in cells of %g m: use smaller cells or a coarser surface mesh", in->dx);
-  PetscCall(memory_reserve("stencils", all, sizeof *s->patch_node, &s->room[14], &s->patch_node));
-  PetscCall(memory_reserve("stencils", all, sizeof *s->to, &s->room[15], &s->to));
-  PetscCall(memory_reserve("stencils", m + 1, sizeof *s->patches_start, &s->room[16], &s->patches_start));
+  PetscCall(MEMORY_RESERVE("stencils", all, &s->room[9], ARRAY(s->patch_node, 1), ARRAY(s->to, 1)));
+  PetscCall(memory_reserve("stencils", m + 1, sizeof *s->patches_start, &s->room[10], &s->patches_start));
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < n; ++r) {
     int64_t at = s->patch_start[r];
@@ -340,9 +334,7 @@ static PetscErrorCode fill_patches(const stencil_parts *in, augury_stencil *s)
   int64_t       most = 0;
   double       *sums = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("stencils", all, sizeof *s->patch_mass, &s->room[17], &s->patch_mass));
-  PetscCall(memory_reserve("stencils", all, sizeof *s->at_patch, &s->room[18], &s->at_patch));
-  PetscCall(memory_reserve("stencils", all, sizeof *s->at_moment, &s->room[19], &s->at_moment));
+  PetscCall(MEMORY_RESERVE("stencils", all, &s->room[11], ARRAY(s->patch_mass, 1), ARRAY(s->at_patch, 1), ARRAY(s->at_moment, 1)));
   for (int64_t r = 0; r < in->n_patches; ++r)
     most = end_touch(in, s, r) - first_touch(in, s, r) > most ? end_touch(in, s, r) - first_touch(in, s, r) : most;
   const int64_t stride = most * 64 * MOMENTS_PADDED;

@@ -50,7 +50,7 @@ typedef struct {
   int64_t  *touch_start, *touch_end;       /* [n_points + n_patches + 1], [n_points + n_patches]: range of touch_key of each */
   uint64_t *touch_key, *touch_mask, *keys; /* blocks (node_set.h) with nodes of a point or patch; bits of these nodes; all keys */
   int32_t  *touch_block, *to;              /* index of each touched block; index in at_patch of each entry of patch_node */
-  int64_t   room[21];                      /* capacities of the arrays */
+  int64_t   room[12];                      /* capacities of the arrays */
 } augury_stencil;
 
 /* Build the stencils in *s, which is zeroed or from an earlier call. All x must be finite and within 2^20 cells of the origin. */

@@ -231,8 +231,7 @@ static PetscErrorCode close_gaps(int64_t n_elements, const int32_t *n, boundary_
     s->n += n[e];
   }
   s->start[n_elements] = s->n;
-  PetscCall(memory_resize("boundary samples", s->n, sizeof *s->place, &s->place));
-  PetscCall(memory_resize("boundary samples", s->n, sizeof *s->weight, &s->weight));
+  PetscCall(MEMORY_RESIZE("boundary samples", ARRAY(s->place, s->n), ARRAY(s->weight, s->n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,16 +243,15 @@ static PetscErrorCode make(const augury_boundary *b, const double *x, double dx,
   PetscFunctionBegin;
   *out                = (boundary_samples){0};
   PetscErrorCode code = boundary_corner_masses(b, &share);
-  if (!code) code = memory_alloc("boundary samples", b->n_elements + 1, sizeof *out->start, &out->start);
-  if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *out->corner, &out->corner);
-  if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *n, &n);
-  if (!code) code = memory_alloc("points of a triangle", team_threads() * (MOST_POINTS + 3), sizeof *work, &work);
+  if (!code)
+    code = MEMORY_ALLOC("boundary samples", ARRAY(out->start, b->n_elements + 1), ARRAY(out->corner, b->n_elements),
+                        ARRAY(n, b->n_elements), ARRAY(work, team_threads() * (MOST_POINTS + 3)));
   if (!code) code = boundary_samples_reserve(b, x, dx, old, is_new, out->start);
-  if (!code) code = memory_alloc("boundary samples", out->start[b->n_elements], sizeof *out->place, &out->place);
-  if (!code) code = memory_alloc("boundary samples", out->start[b->n_elements], sizeof *out->weight, &out->weight);
+  if (!code)
+    code = MEMORY_ALLOC("boundary samples", ARRAY(out->place, out->start[b->n_elements]), ARRAY(out->weight, out->start[b->n_elements]));
   if (!code) sample_all(b, x, dx, round, old, is_new, (const double(*)[3])share, work, out, n);
   if (!code) code = close_gaps(b->n_elements, n, out);
-  memory_free(&share), memory_free(&work), memory_free(&n);
+  MEMORY_FREE(&share, &work, &n);
   if (code) boundary_samples_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -279,6 +277,6 @@ PetscErrorCode boundary_samples_renew(const augury_boundary *b, const double *x,
 
 void boundary_samples_destroy(boundary_samples *s)
 {
-  memory_free(&s->start), memory_free(&s->place), memory_free(&s->weight), memory_free(&s->corner);
+  MEMORY_FREE(&s->start, &s->place, &s->weight, &s->corner);
   s->n = 0;
 }

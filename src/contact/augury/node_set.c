@@ -17,13 +17,7 @@ PetscErrorCode node_set_blocks(node_set *s, int64_t n, uint64_t *key)
   s->n_blocks = 0;
   for (int64_t i = 0; i < n; ++i)
     if (i == 0 || key[i] != key[i - 1]) key[s->n_blocks++] = key[i];
-  if (s->n_blocks > s->capacity) {
-    const int64_t room = s->n_blocks + s->n_blocks / 4;
-    PetscCall(memory_resize("blocks of nodes", room, sizeof *s->key, &s->key));
-    PetscCall(memory_resize("blocks of nodes", room, sizeof *s->mask, &s->mask));
-    PetscCall(memory_resize("blocks of nodes", room + 1, sizeof *s->first, &s->first));
-    s->capacity = room;
-  }
+  PetscCall(MEMORY_RESERVE("blocks of nodes", s->n_blocks + 1, &s->capacity, ARRAY(s->key, 1), ARRAY(s->mask, 1), ARRAY(s->first, 1)));
   for (int64_t b = 0; b < s->n_blocks; ++b) s->key[b] = key[b], s->mask[b] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,6 +58,6 @@ int32_t node_set_find(const node_set *s, const int32_t node[3])
 
 void node_set_clear(node_set *s)
 {
-  memory_free(&s->key), memory_free(&s->mask), memory_free(&s->first), memory_free(&s->order);
+  MEMORY_FREE(&s->key, &s->mask, &s->first, &s->order);
   *s = (node_set){0};
 }

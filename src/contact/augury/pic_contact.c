@@ -20,7 +20,7 @@ struct pic_contact {
   double           dx;
   boundary_samples samples;
   double (*share)[3]; /* [n_elements][3] */
-  int64_t   n, capacity[5];
+  int64_t   n, points_capacity, capacity;
   point    *points; /* [n] */
   uint64_t *key;    /* [27 n] node and body of each entry */
   int32_t  *order;  /* [27 n] */
@@ -49,8 +49,7 @@ void pic_contact_destroy(pic_contact **out)
   if (!*out) return;
   pic_contact *p = *out;
   boundary_samples_destroy(&p->samples);
-  memory_free(&p->share), memory_free(&p->points), memory_free(&p->key), memory_free(&p->order), memory_free(&p->gained);
-  memory_free(out);
+  MEMORY_FREE(&p->share, &p->points, &p->key, &p->order, &p->gained, out);
 }
 
 int64_t pic_contact_n_points(const pic_contact *p) { return p->n; }
@@ -71,7 +70,7 @@ static PetscErrorCode build_node_layout(pic_contact *p, const double *x, const b
 {
   const boundary_samples *s = &p->samples;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("contact by PIC", 3 * p->b.n_elements + s->n, sizeof *p->points, &p->capacity[0], &p->points));
+  PetscCall(memory_reserve("contact by PIC", 3 * p->b.n_elements + s->n, sizeof *p->points, &p->points_capacity, &p->points));
   p->n = 0;
   for (int64_t e = 0; e < p->b.n_elements; ++e) {
     const int32_t *node = p->b.element + 3 * e;
@@ -202,9 +201,7 @@ PetscErrorCode pic_contact_solve(pic_contact *p, const double *x, const bool *is
   PetscCall(build_node_layout(p, x, is_active));
   const int64_t n = NODES * p->n;
   bad             = p->n;
-  PetscCall(memory_reserve("contact by PIC", n, sizeof *p->key, &p->capacity[1], &p->key));
-  PetscCall(memory_reserve("contact by PIC", n, sizeof *p->order, &p->capacity[2], &p->order));
-  PetscCall(memory_reserve("contact by PIC", 3 * n, sizeof *p->gained, &p->capacity[3], &p->gained));
+  PetscCall(MEMORY_RESERVE("contact by PIC", n, &p->capacity, ARRAY(p->key, 1), ARRAY(p->order, 1), ARRAY(p->gained, 3)));
 #pragma omp parallel for schedule(static) reduction(min : bad)
   for (int64_t i = 0; i < p->n; ++i) {
     double w[NODES], gradient[NODES][3];

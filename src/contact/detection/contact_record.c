@@ -5,29 +5,15 @@
 
 void contact_points_destroy(contact_points *p)
 {
-  memory_free(&p->position);
-  memory_free(&p->force);
-  memory_free(&p->normal);
-  memory_free(&p->gap);
-  memory_free(&p->source_body);
-  memory_free(&p->object_body);
-  memory_free(&p->is_sliding);
+  MEMORY_FREE(&p->position, &p->force, &p->normal, &p->gap, &p->source_body, &p->object_body, &p->is_sliding);
   p->n = p->capacity = 0;
 }
 
 PetscErrorCode contact_points_reserve(contact_points *p, int64_t n)
 {
   PetscFunctionBeginUser;
-  if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2;
-  PetscCall(memory_resize("contact point position", 3 * m, sizeof(double), &p->position));
-  PetscCall(memory_resize("contact point force", 3 * m, sizeof(double), &p->force));
-  PetscCall(memory_resize("contact point normal", 3 * m, sizeof(double), &p->normal));
-  PetscCall(memory_resize("contact point gap", m, sizeof(double), &p->gap));
-  PetscCall(memory_resize("contact point source", m, sizeof(int32_t), &p->source_body));
-  PetscCall(memory_resize("contact point object", m, sizeof(int32_t), &p->object_body));
-  PetscCall(memory_resize("contact point sliding", m, 1, &p->is_sliding));
-  p->capacity = m;
+  PetscCall(MEMORY_RESERVE("contact points", n, &p->capacity, ARRAY(p->position, 3), ARRAY(p->force, 3), ARRAY(p->normal, 3),
+                           ARRAY(p->gap, 1), ARRAY(p->source_body, 1), ARRAY(p->object_body, 1), ARRAY(p->is_sliding, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,11 +49,7 @@ void contact_forces_destroy(contact_forces *f)
 PetscErrorCode contact_forces_open(contact_forces *f, int source_body, int object_body, contact_group_force **out)
 {
   PetscFunctionBeginUser;
-  if (f->n == f->capacity) {
-    const int64_t capacity = 2 * f->capacity + 16;
-    PetscCall(memory_resize("contact groups", capacity, sizeof *f->group, &f->group));
-    f->capacity = capacity;
-  }
+  PetscCall(memory_reserve("contact groups", f->n + 1, sizeof *f->group, &f->capacity, &f->group));
   *out  = &f->group[f->n++];
   **out = (contact_group_force){source_body, object_body, {0}, {0}};
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -56,13 +56,11 @@ void contact_scene_point_end(const contact_scene *s, int32_t i, int64_t k, const
                              double x1[3])
 {
   const body *b = s->body[i];
-  double      weight[POINT_MAX_WEIGHTS], arm[3], X[3];
+  double      weight[POINT_MAX_WEIGHTS], X[3];
   int32_t     block[POINT_MAX_WEIGHTS];
   if (s->frame[i] >= 0) {
-    v3_sub(arm, x0, s->frames[s->frame[i]].c);
-    m3_mulv_t(X, s->frames[s->frame[i]].R, arm);
-    m3_mulv(x1, end->R, X);
-    v3_add(x1, x1, end->c);
+    rigid_frame_to_local(&s->frames[s->frame[i]], x0, X);
+    rigid_frame_to_world(end, X, x1);
     return;
   }
   v3_copy(x1, x0);

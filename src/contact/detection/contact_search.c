@@ -32,11 +32,7 @@ PetscErrorCode contact_search_create(contact_search **out)
 void contact_search_destroy(contact_search **s)
 {
   if (!s || !*s) return;
-  memory_free(&(*s)->candidate);
-  memory_free(&(*s)->cluster);
-  memory_free(&(*s)->hit);
-  memory_free(&(*s)->is_seen);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->candidate, &(*s)->cluster, &(*s)->hit, &(*s)->is_seen, s);
 }
 
 void contact_search_number(int n_bodies, int n_objects, const contact_object *objects, int32_t *key)
@@ -46,13 +42,6 @@ void contact_search_number(int n_bodies, int n_objects, const contact_object *ob
     for (int i = 0; i < j; ++i) earlier += objects[i].body_id == objects[j].body_id;
     key[j] = objects[j].body_id + n_bodies * earlier;
   }
-}
-
-static void to_frame(const rigid_frame *f, const double x[3], double out[3])
-{
-  double d[3];
-  v3_sub(d, x, f->c);
-  m3_mulv_t(out, f->R, d);
 }
 
 static PetscErrorCode collect_clusters(contact_search *s, const body *b, int64_t *n_points)
@@ -92,12 +81,12 @@ static int64_t mark_hits(contact_search *s, const body *b, const level_set *phi,
   for (int64_t i = 0; i < n; ++i) {
     double x[3], x_b[3];
     c[i].n_hits = 0;
-    to_frame(frame, c[i].center, x_b);
+    rigid_frame_to_local(frame, c[i].center, x_b);
     const double reach = c[i].radius + margin;
     if (is_far(min, max, x_b, reach) || level_set_value(phi, x_b) > reach) continue;
     for (int64_t p = c[i].first; p < c[i].end; ++p) {
       b->ops->point(b, p, x);
-      to_frame(frame, x, x_b);
+      rigid_frame_to_local(frame, x, x_b);
       hit[p] = !is_far(min, max, x_b, margin) && level_set_value(phi, x_b) <= margin;
       c[i].n_hits += hit[p];
     }

@@ -19,8 +19,7 @@ PetscErrorCode contact_set_create(contact_set **out)
 void contact_set_destroy(contact_set **s)
 {
   if (!s || !*s) return;
-  memory_free(&(*s)->spot);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->spot, s);
 }
 
 void contact_set_clear(contact_set *s) { s->n = 0; }
@@ -35,11 +34,7 @@ PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **firs
 {
   PetscFunctionBeginUser;
   const int64_t total = s->n + n;
-  if (total > s->capacity) {
-    const int64_t capacity = total + total / 2 + 16;
-    PetscCall(memory_resize("contacts", capacity, sizeof *s->spot, &s->spot));
-    s->capacity = capacity;
-  }
+  PetscCall(memory_reserve("contacts", total, sizeof *s->spot, &s->capacity, &s->spot));
   *first = s->spot + s->n;
   if (n > 0) memset(*first, 0, (size_t)n * sizeof **first);
   s->n = total;

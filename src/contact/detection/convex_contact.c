@@ -47,25 +47,11 @@ void convex_contact_destroy(convex_contact **out)
 {
   convex_contact *c = *out;
   if (!c) return;
-  memory_free(&c->body);
-  memory_free(&c->number);
-  memory_free(&c->solid);
-  memory_free(&c->room);
-  memory_free(&c->room_start);
-  memory_free(&c->pose);
-  memory_free(&c->shift);
-  memory_free(&c->turn);
-  memory_free(&c->displacement);
-  memory_free(&c->share);
-  memory_free(&c->moved);
-  memory_free(&c->bounded);
-  memory_free(&c->wall);
+  MEMORY_FREE(&c->body, &c->number, &c->solid, &c->room, &c->room_start, &c->pose, &c->shift, &c->turn, &c->displacement, &c->share,
+              &c->moved, &c->bounded, &c->wall);
   for (int k = 0; k < 6; ++k) memory_free(&c->box[k]);
   box_tree_clear(&c->tree);
-  memory_free(&c->start);
-  memory_free(&c->pair);
-  memory_free(&c->touches);
-  memory_free(out);
+  MEMORY_FREE(&c->start, &c->pair, &c->touches, out);
 }
 
 static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *bodies)
@@ -74,12 +60,8 @@ static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *
   PetscFunctionBegin;
   for (int pass = 0; pass < 2; ++pass) { /* count, then fill */
     if (pass == 1) {
-      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->body, &c->body));
-      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->number, &c->number));
-      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->solid, &c->solid));
-      PetscCall(memory_alloc("convex contact", c->n, sizeof *c->room_start, &c->room_start));
-      PetscCall(memory_alloc("convex contact", c->n_bounded, sizeof *c->bounded, &c->bounded));
-      PetscCall(memory_alloc("convex contact", c->n_walls, sizeof *c->wall, &c->wall));
+      PetscCall(MEMORY_ALLOC("convex contact", ARRAY(c->body, c->n), ARRAY(c->number, c->n), ARRAY(c->solid, c->n),
+                             ARRAY(c->room_start, c->n), ARRAY(c->bounded, c->n_bounded), ARRAY(c->wall, c->n_walls)));
     }
     c->n = c->n_bounded = c->n_walls = 0;
     for (int b = 0; b < n_bodies; ++b) {
@@ -102,8 +84,7 @@ static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *
     PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld convex solids; at most %d are supported", (long long)c->n,
                INT32_MAX - 1);
   }
-  PetscCall(memory_alloc("convex contact", room, sizeof *c->room, &c->room));
-  PetscCall(memory_alloc("convex contact", largest, sizeof *c->moved, &c->moved));
+  PetscCall(MEMORY_ALLOC("convex contact", ARRAY(c->room, room), ARRAY(c->moved, largest)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,15 +95,11 @@ PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_c
   PetscCall(memory_alloc("convex contact", 1, sizeof *c, &c));
   *out = c;
   PetscCall(copy_solids(c, n_bodies, bodies));
-  PetscCall(memory_alloc("convex contact", c->n, sizeof *c->pose, &c->pose));
-  PetscCall(memory_alloc("convex contact", 3 * c->n, sizeof *c->shift, &c->shift));
-  PetscCall(memory_alloc("convex contact", c->n, sizeof *c->turn, &c->turn));
-  PetscCall(memory_alloc("convex contact", c->n, sizeof *c->displacement, &c->displacement));
-  PetscCall(memory_alloc("convex contact", PAIR_BLOCK, sizeof *c->share, &c->share));
+  PetscCall(MEMORY_ALLOC("convex contact", ARRAY(c->pose, c->n), ARRAY(c->shift, 3 * c->n), ARRAY(c->turn, c->n),
+                         ARRAY(c->displacement, c->n), ARRAY(c->share, PAIR_BLOCK)));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("convex contact", c->n_bounded, sizeof *c->box[k], &c->box[k]));
   PetscCall(box_tree_create(c->n_bounded, &c->tree));
-  PetscCall(memory_alloc("convex contact", c->n_bounded + 1, sizeof *c->start, &c->start));
-  PetscCall(memory_alloc("convex contact", PAIR_BLOCK, sizeof *c->touches, &c->touches));
+  PetscCall(MEMORY_ALLOC("convex contact", ARRAY(c->start, c->n_bounded + 1), ARRAY(c->touches, PAIR_BLOCK)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -46,12 +46,7 @@ PetscErrorCode pair_table_create(pair_table **out)
 
 static void pair_table_forget(pair_table *t)
 {
-  memory_free(&t->source);
-  memory_free(&t->object);
-  memory_free(&t->point);
-  memory_free(&t->X);
-  memory_free(&t->speed);
-  memory_free(&t->slot);
+  MEMORY_FREE(&t->source, &t->object, &t->point, &t->X, &t->speed, &t->slot);
   t->n = t->n_slots = 0;
 }
 
@@ -121,11 +116,8 @@ static PetscErrorCode allocate_rows(pair_table *t, int64_t n)
 {
   PetscFunctionBeginUser;
   pair_table_forget(t);
-  PetscCall(memory_alloc("attachment sources", n, sizeof *t->source, &t->source));
-  PetscCall(memory_alloc("attachment objects", n, sizeof *t->object, &t->object));
-  PetscCall(memory_alloc("attachment points", n, sizeof *t->point, &t->point));
-  PetscCall(memory_alloc("attachments", 3 * n, sizeof *t->X, &t->X));
-  PetscCall(memory_alloc("attachment speeds", n, sizeof *t->speed, &t->speed));
+  PetscCall(
+      MEMORY_ALLOC("pair table", ARRAY(t->source, n), ARRAY(t->object, n), ARRAY(t->point, n), ARRAY(t->X, 3 * n), ARRAY(t->speed, n)));
   t->n = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

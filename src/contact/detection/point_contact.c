@@ -66,8 +66,7 @@ bool point_sweep(const level_set *s, const double x0[3], const double x1[3], dou
 
 struct point_contact {
   contact_search *search;
-  int             object_capacity, source_capacity;
-  int64_t         reach_capacity;
+  int64_t         object_capacity, source_capacity, reach_capacity;
   int32_t        *key;                 /* [n_objects] */
   rigid_frame    *object_end;          /* [n_objects] */
   double         *object_displacement; /* [n_objects] largest displacement over the step */
@@ -89,10 +88,8 @@ void point_contact_destroy(point_contact **p)
 {
   if (!p || !*p) return;
   contact_search_destroy(&(*p)->search);
-  void *arrays[] = {&(*p)->key,  &(*p)->object_end, &(*p)->object_displacement, &(*p)->source_end, &(*p)->v, &(*p)->source_displacement,
-                    &(*p)->reach};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  memory_free(p);
+  MEMORY_FREE(&(*p)->key, &(*p)->object_end, &(*p)->object_displacement, &(*p)->source_end, &(*p)->v, &(*p)->source_displacement,
+              &(*p)->reach, p);
 }
 
 enum { OBJECT_BITS = 12 }; /* level sets of one body */
@@ -103,22 +100,11 @@ static const uint64_t SWEPT = 1ull << 63;
 static PetscErrorCode point_contact_reserve(point_contact *p, int n_sources, int n_objects)
 {
   PetscFunctionBegin;
-  if (n_objects > p->object_capacity) {
-    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->key, &p->key));
-    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->object_end, &p->object_end));
-    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->object_displacement, &p->object_displacement));
-    p->object_capacity = n_objects;
-  }
-  if (n_sources > p->source_capacity) {
-    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->source_end, &p->source_end));
-    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->v, &p->v));
-    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->source_displacement, &p->source_displacement));
-    p->source_capacity = n_sources;
-  }
-  if ((int64_t)n_sources * n_objects > p->reach_capacity) {
-    p->reach_capacity = (int64_t)n_sources * n_objects;
-    PetscCall(memory_resize("contact sources", p->reach_capacity, sizeof *p->reach, &p->reach));
-  }
+  PetscCall(MEMORY_RESERVE("contact objects", n_objects, &p->object_capacity, ARRAY(p->key, 1), ARRAY(p->object_end, 1),
+                           ARRAY(p->object_displacement, 1)));
+  PetscCall(MEMORY_RESERVE("contact sources", n_sources, &p->source_capacity, ARRAY(p->source_end, 1), ARRAY(p->v, 1),
+                           ARRAY(p->source_displacement, 1)));
+  PetscCall(memory_reserve("contact sources", (int64_t)n_sources * n_objects, sizeof *p->reach, &p->reach_capacity, &p->reach));
   for (int i = 0; i < n_sources; ++i) p->v[i] = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -182,12 +168,7 @@ static PetscErrorCode compute_displacements(point_contact *p, const contact_scen
 
 /* ---- contacts ---- */
 
-static void to_frame(const rigid_frame *f, const double x[3], double out[3])
-{
-  double arm[3];
-  v3_sub(arm, x, f->c);
-  m3_mulv_t(out, f->R, arm);
-}
+static void to_frame(const rigid_frame *f, const double x[3], double out[3]) { rigid_frame_to_local(f, x, out); }
 
 static void point_contact_describe(const contact_scene *s, const contact_candidate *c, const contact_source *source,
                                    const contact_object *object, contact_spot *out)
@@ -240,8 +221,7 @@ static bool make_swept(const point_contact *p, const contact_scene *s, const con
   out->key[1] |= SWEPT;
   out->gap = gap;
   m3_mulv(out->normal, f->R, normal);
-  m3_mulv(out->b.x, f->R, place);
-  v3_add(out->b.x, out->b.x, f->c);
+  rigid_frame_to_world(f, place, out->b.x);
   return true;
 }
 

@@ -423,18 +423,8 @@ void fibre_contact_destroy(fibre_contact **out)
 {
   if (!out || !*out) return;
   fibre_contact *c = *out;
-  memory_free(&c->segment);
-  memory_free(&c->strand);
-  memory_free(&c->body);
-  memory_free(&c->previous);
-  memory_free(&c->next);
-  memory_free(&c->radius);
-  memory_free(&c->arc);
-  memory_free(&c->turn);
-  memory_free(&c->flags);
-  memory_free(&c->spot);
-  memory_free(&c->start);
-  memory_free(&c->item);
+  MEMORY_FREE(&c->segment, &c->strand, &c->body, &c->previous, &c->next, &c->radius, &c->arc, &c->turn, &c->flags, &c->spot, &c->start,
+              &c->item);
   broad_phase_destroy(&c->broad);
   memory_free(out);
 }
@@ -442,14 +432,8 @@ void fibre_contact_destroy(fibre_contact **out)
 static PetscErrorCode fibre_contact_allocate(int64_t n, fibre_contact *c)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("fibre contacts", 2 * n, sizeof *c->segment, &c->segment));
-  PetscCall(memory_alloc("fibre contacts", n, sizeof *c->strand, &c->strand));
-  PetscCall(memory_alloc("fibre contacts", n, sizeof *c->body, &c->body));
-  PetscCall(memory_alloc("fibre contacts", n, sizeof *c->previous, &c->previous));
-  PetscCall(memory_alloc("fibre contacts", n, sizeof *c->next, &c->next));
-  PetscCall(memory_alloc("fibre contacts", n, sizeof *c->radius, &c->radius));
-  PetscCall(memory_alloc("fibre contacts", n + 1, sizeof *c->arc, &c->arc));
-  PetscCall(memory_alloc("fibre contacts", n, sizeof *c->turn, &c->turn));
+  PetscCall(MEMORY_ALLOC("fibre contacts", ARRAY(c->segment, 2 * n), ARRAY(c->strand, n), ARRAY(c->body, n), ARRAY(c->previous, n),
+                         ARRAY(c->next, n), ARRAY(c->radius, n), ARRAY(c->arc, n + 1), ARRAY(c->turn, n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

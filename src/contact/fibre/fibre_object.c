@@ -35,13 +35,6 @@ typedef struct {
   double               margin, box_min[3], box_max[3];
 } search;
 
-static void to_frame(const rigid_frame *f, const double x[3], double out[3])
-{
-  double d[3];
-  v3_sub(d, x, f->c);
-  m3_mulv_t(out, f->R, d);
-}
-
 static double fibre_object_along(const view *v, double s, double *slope)
 {
   double x[3], gradient[3], e[3];
@@ -57,7 +50,7 @@ static void transform_segment(const search *q, int32_t i, const double *x, const
 {
   double corner[6], e[3];
   fibre_corners(q->c, x, i, corner);
-  for (int k = 0; k < 2; ++k) to_frame(f, corner + 3 * k, v->x + 3 * k);
+  for (int k = 0; k < 2; ++k) rigid_frame_to_local(f, corner + 3 * k, v->x + 3 * k);
   v3_sub(e, v->x + 3, v->x);
   v->phi    = q->phi;
   v->length = v3_norm(e);
@@ -305,8 +298,7 @@ static int spots_of(const search *q, int32_t i, uint32_t flags, fibre_object_spo
 
 void fibre_object_spots_clear(fibre_object_spots *s)
 {
-  memory_free(&s->spot);
-  memory_free(&s->flags);
+  MEMORY_FREE(&s->spot, &s->flags);
   *s = (fibre_object_spots){0};
 }
 
@@ -383,8 +375,8 @@ bool fibre_object_way_in(const level_set *phi, const rigid_frame *frame0, const 
                          double radius, double normal[3], double *gap)
 {
   double from[3], to[3], at[3], g[3], d[3];
-  to_frame(frame0, x0, from);
-  to_frame(frame1, x1, to);
+  rigid_frame_to_local(frame0, x0, from);
+  rigid_frame_to_local(frame1, x1, to);
   v3_copy(at, to);
   for (int k = 0; k < 2; ++k) {
     const double value = level_set_eval(phi, at, g, NULL), length = v3_norm(g);

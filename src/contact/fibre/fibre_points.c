@@ -40,9 +40,7 @@ void fibre_points_destroy(fibre_points **out)
   fibre_points *p = *out;
   box_tree_clear(&p->tree);
   for (int k = 0; k < 6; ++k) memory_free(&p->box[k]);
-  memory_free(&p->start);
-  memory_free(&p->spot);
-  memory_free(out);
+  MEMORY_FREE(&p->start, &p->spot, out);
 }
 
 /* ---- one point and one segment --------------------------------------------------------------------------------------- */

@@ -26,24 +26,15 @@ typedef struct {
 
 /* ---- storage in checkpoints ---- */
 
-static void fibre_past_clear(fibre_past *p)
-{
-  void *arrays[] = {&p->spot, &p->segment, &p->feature, &p->at, &p->axis, &p->normal, &p->gap};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-}
+static void fibre_past_clear(fibre_past *p) { MEMORY_FREE(&p->spot, &p->segment, &p->feature, &p->at, &p->axis, &p->normal, &p->gap); }
 
-static PetscErrorCode fibre_scene_reserve(fibre_past *p, int64_t n)
+static PetscErrorCode fibre_scene_resize(void *context, int64_t n_rows)
 {
+  fibre_past *p = context;
   PetscFunctionBeginUser;
-  if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2;
-  PetscCall(memory_resize("fibre contacts", 2 * m, sizeof *p->segment, &p->segment));
-  PetscCall(memory_resize("fibre contacts", 3 * m, sizeof *p->feature, &p->feature));
-  PetscCall(memory_resize("fibre contacts", 2 * m, sizeof *p->at, &p->at));
-  PetscCall(memory_resize("fibre contacts", 6 * m, sizeof *p->axis, &p->axis));
-  PetscCall(memory_resize("fibre contacts", 3 * m, sizeof *p->normal, &p->normal));
-  PetscCall(memory_resize("fibre contacts", m, sizeof *p->gap, &p->gap));
-  p->capacity = m;
+  PetscCall(MEMORY_RESERVE("fibre contacts", n_rows, &p->capacity, ARRAY(p->segment, 2), ARRAY(p->feature, 3), ARRAY(p->at, 2),
+                           ARRAY(p->axis, 6), ARRAY(p->normal, 3), ARRAY(p->gap, 1)));
+  p->n = n_rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,7 +60,7 @@ static PetscErrorCode read_spots(fibre_past *p)
 static PetscErrorCode fibre_past_set(fibre_past *p, int64_t n, const fibre_spot *spot)
 {
   PetscFunctionBeginUser;
-  PetscCall(fibre_scene_reserve(p, n));
+  PetscCall(fibre_scene_resize(p, n));
   for (int64_t i = 0; i < n; ++i) {
     const fibre_spot *s   = &spot[i];
     p->feature[3 * i + 2] = s->is_swept;
@@ -88,15 +79,6 @@ static PetscErrorCode fibre_past_set(fibre_past *p, int64_t n, const fibre_spot 
 }
 
 /* ---- state ----------------------------------------------------------------------------------------------------------- */
-
-static PetscErrorCode fibre_scene_resize(void *context, int64_t n_rows)
-{
-  fibre_past *p = context;
-  PetscFunctionBeginUser;
-  PetscCall(fibre_scene_reserve(p, n_rows));
-  p->n = n_rows;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Checkpoints are untrusted: segments are validated, and entries sorted by segments. */
 static PetscErrorCode fibre_scene_restored(void *context)
@@ -216,10 +198,8 @@ static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *b
   bool    *meets;
   int32_t  n_strands = 0;
   PetscFunctionBeginUser;
-  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *segment, &segment));
-  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *strand, &strand));
-  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *of_body, &of_body));
-  PetscCall(memory_alloc("fibres", (int64_t)n_bodies * n_bodies, sizeof *meets, &meets));
+  PetscCall(MEMORY_ALLOC("fibres", ARRAY(segment, 2 * f->n_segments), ARRAY(strand, f->n_segments), ARRAY(of_body, f->n_segments),
+                         ARRAY(meets, (int64_t)n_bodies * n_bodies)));
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
     body_segments     s;
@@ -241,10 +221,7 @@ static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *b
   for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) meets[i] = !law[i].never_touch;
   const fibre_set set  = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, meets};
   PetscErrorCode  code = fibre_contact_create(&set, &f->contact);
-  memory_free(&segment);
-  memory_free(&strand);
-  memory_free(&of_body);
-  memory_free(&meets);
+  MEMORY_FREE(&segment, &strand, &of_body, &meets);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -261,17 +238,10 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
   }
   PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld fibre segments; contact keys allow less than 2^28",
              (long long)f->n_segments);
-  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->part_of, &f->part_of));
-  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->radius, &f->radius));
-  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->end, &f->end));
-  PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->lands, &f->lands));
-  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->is_last, &f->is_last));
-  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
-  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
-  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->searched_x1, &f->searched_x1));
-  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *f->has_moved, &f->has_moved));
-  PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->moves, &f->moves));
-  PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
+  PetscCall(MEMORY_ALLOC("fibres", ARRAY(f->part_of, f->n_segments), ARRAY(f->radius, f->n_segments), ARRAY(f->end, 2 * f->n_segments),
+                         ARRAY(f->lands, 2 * f->n_segments), ARRAY(f->is_last, f->n_segments), ARRAY(f->x0, 3 * f->n_nodes),
+                         ARRAY(f->x1, 3 * f->n_nodes), ARRAY(f->searched_x1, 3 * f->n_nodes), ARRAY(f->has_moved, f->n_nodes),
+                         ARRAY(f->moves, f->n_segments), ARRAY(f->touches, n_bodies)));
   f->past.n_segments = f->n_segments;
   PetscCall(create_finder(f, n_bodies, bodies, law));
   PetscCall(fibre_points_create(&f->points));
@@ -286,10 +256,8 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_points_destroy(&f->points);
   fibre_object_spots_clear(&f->on_object);
   fibre_past_clear(&f->past);
-  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches,     &f->part,      &f->part_of, &f->radius,
-                    &f->x0,  &f->x1,      &f->found, &f->searched_x1, &f->has_moved, &f->moves};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  memory_free(out);
+  MEMORY_FREE(&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found, &f->searched_x1,
+              &f->has_moved, &f->moves, out);
 }
 
 /* ---- search --------------------------------------------------------------------------------------------------------- */
@@ -453,11 +421,10 @@ static void mark_landing(fibre_scene *f, const contact_object *object, const rig
     for (int64_t k = 0; k < 2 * part->n_segments; ++k) {
       const int64_t segment = part->first_segment + k / 2;
       const double *x = f->x1 + 3 * f->end[2 * segment + k % 2], radius = f->radius[segment];
-      double        arm[3], x_b[3];
+      double        x_b[3];
       f->lands[2 * segment + k % 2] = false;
       if (!f->touches[part->body] || (k % 2 == 1 && !f->is_last[segment])) continue;
-      v3_sub(arm, x, end->c);
-      m3_mulv_t(x_b, end->R, arm);
+      rigid_frame_to_local(end, x, x_b);
       bool is_near = true;
       for (int i = 0; i < 3; ++i) is_near = is_near && x_b[i] > min[i] - radius && x_b[i] < max[i] + radius;
       f->lands[2 * segment + k % 2] = is_near && level_set_value(object->phi, x_b) < radius;
@@ -480,10 +447,9 @@ static fibre_object_spot swept_vertex(int64_t k, const double x[3])
 /* The contact of a landing vertex; false if the gradient of the level set vanishes. */
 static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k, fibre_object_spot *out)
 {
-  double arm[3], x_b[3], g[3];
+  double x_b[3], g[3];
   *out = swept_vertex(k, f->x0 + 3 * f->end[k]);
-  v3_sub(arm, out->axis, start->c);
-  m3_mulv_t(x_b, start->R, arm);
+  rigid_frame_to_local(start, out->axis, x_b);
   out->gap = level_set_eval(object->phi, x_b, g, NULL) - f->radius[k / 2];
   if (!(v3_norm(g) > 0.0)) return false;
   m3_mulv(out->normal, start->R, g);
@@ -497,10 +463,9 @@ static bool entry_spot(const fibre_scene *f, const contact_object *object, const
                        fibre_object_spot *out)
 {
   const double *x0 = f->x0 + 3 * f->end[k], *x1 = f->x1 + 3 * f->end[k], radius = f->radius[k / 2];
-  double        arm[3], x_b[3];
+  double        x_b[3];
   *out = swept_vertex(k, x0);
-  v3_sub(arm, x1, end->c);
-  m3_mulv_t(x_b, end->R, arm);
+  rigid_frame_to_local(end, x1, x_b);
   out->ordinal = (uint8_t)f->n_looks;
   return radius - level_set_value(object->phi, x_b) > ENTRY * radius &&
          fibre_object_way_in(object->phi, start, end, x0, x1, radius, out->normal, &out->gap);

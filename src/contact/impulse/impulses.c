@@ -29,9 +29,7 @@ static PetscErrorCode impact_zones_create(int64_t n, impact_zones *z)
 {
   PetscFunctionBegin;
   z->n = n;
-  PetscCall(memory_alloc("impact zones", n, sizeof *z->parent, &z->parent));
-  PetscCall(memory_alloc("impact zones", n, sizeof *z->order, &z->order));
-  PetscCall(memory_alloc("impact zones", n + 1, sizeof *z->start, &z->start));
+  PetscCall(MEMORY_ALLOC("impact zones", ARRAY(z->parent, n), ARRAY(z->order, n), ARRAY(z->start, n + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +141,7 @@ struct impulses {
   int64_t         *index, n_index; /* scratch of searches */
   uint64_t        *used;           /* [n_units] bits of the colours used by pairs of each unit */
   int32_t         *order, *colour; /* [n] permutation and colour of `found` */
-  int64_t          n_order, n_colour;
+  int64_t          order_capacity;
   int64_t          n_given, given_capacity;
   meeting         *given; /* [n_given] pairs that received impulses, in order of application */
   int64_t          n_contacts, contact_capacity;
@@ -833,8 +831,7 @@ static PetscErrorCode impulse_colour(impulses *a, int64_t *start)
   int64_t count[IMPULSE_COLOURS] = {0};
   int32_t unit[4];
   PetscFunctionBegin;
-  PetscCall(memory_reserve("order of pairs", a->n, sizeof *a->order, &a->n_order, &a->order));
-  PetscCall(memory_reserve("colours of pairs", a->n, sizeof *a->colour, &a->n_colour, &a->colour));
+  PetscCall(MEMORY_RESERVE("order of pairs", a->n, &a->order_capacity, ARRAY(a->order, 1), ARRAY(a->colour, 1)));
   for (int64_t i = 0; i < a->n; ++i) {
     const int n    = units_of(a, &a->found[i], unit);
     uint64_t  used = 0;
@@ -911,8 +908,7 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
   a->n_contacts = 0;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_reserve("contacts", n, sizeof *a->contact, &a->contact_capacity, &a->contact));
-  PetscErrorCode code = memory_alloc("contacts", n, sizeof *key, &key);
-  if (!code) code = memory_alloc("contacts", n, sizeof *perm, &perm);
+  PetscErrorCode code = MEMORY_ALLOC("contacts", ARRAY(key, n), ARRAY(perm, n));
   for (int64_t i = 0; i < n && !code; ++i) key[i] = meeting_key(a->given[i].kind, a->given[i].first, a->given[i].second);
   if (!code) code = sort_keys(n, 64, key, perm);
   for (int64_t i = 0; i < n && !code; ++i) {
@@ -920,7 +916,7 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
     add_impulse(&a->contact[a->n_contacts - 1], &a->given[perm[i]]);
     if (i + 1 == n || key[i + 1] != key[i]) impulses_finish(a, &a->contact[a->n_contacts - 1], &a->given[perm[i]]);
   }
-  memory_free(&key), memory_free(&perm);
+  MEMORY_FREE(&key, &perm);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1188,7 +1184,7 @@ static PetscErrorCode create_broad_phase(impulses *a)
     b.meets = meets;
     code    = broad_phase_create(&b, &a->broad);
   }
-  memory_free(&meets), memory_free(&carrier);
+  MEMORY_FREE(&meets, &carrier);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1204,16 +1200,9 @@ static PetscErrorCode impulses_fill(const impulse_scene *scene, impulses *a)
   PetscCall(create_broad_phase(a));
   PetscCall(impact_zones_create(a->n_units, &a->zones));
   impact_zones_clear(&a->zones);
-  PetscCall(memory_alloc("ends of ways", 3 * n, sizeof *a->x1, &a->x1));
-  PetscCall(memory_alloc("ends of ways", 3 * n, sizeof *a->x1_before, &a->x1_before));
-  PetscCall(memory_alloc("ends of ways", 3 * n, sizeof *a->x1_listed, &a->x1_listed));
-  PetscCall(memory_alloc("units of vertices", n, sizeof *a->unit, &a->unit));
-  PetscCall(memory_alloc("units of vertices", n, sizeof *a->leader, &a->leader));
-  PetscCall(memory_alloc("units of vertices", n, sizeof *a->is_held, &a->is_held));
-  PetscCall(memory_alloc("units of vertices", n, sizeof *a->is_changed, &a->is_changed));
-  PetscCall(memory_alloc("turns of bodies", 9 * (int64_t)scene->n_rigid, sizeof *a->turn, &a->turn));
-  PetscCall(memory_alloc("turns of bodies", 6 * (int64_t)scene->n_rigid, sizeof *a->placed, &a->placed));
-  PetscCall(memory_alloc("colours of units", a->n_units, sizeof *a->used, &a->used));
+  PetscCall(MEMORY_ALLOC("impulses", ARRAY(a->x1, 3 * n), ARRAY(a->x1_before, 3 * n), ARRAY(a->x1_listed, 3 * n), ARRAY(a->unit, n),
+                         ARRAY(a->leader, n), ARRAY(a->is_held, n), ARRAY(a->is_changed, n), ARRAY(a->turn, 9 * (int64_t)scene->n_rigid),
+                         ARRAY(a->placed, 6 * (int64_t)scene->n_rigid), ARRAY(a->used, a->n_units)));
   PetscCall(fill_units(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1234,13 +1223,9 @@ void impulses_destroy(impulses **out)
   impulses *a = *out;
   broad_phase_destroy(&a->broad);
   impact_zones_destroy(&a->zones);
-  memory_free(&a->x1), memory_free(&a->x1_before), memory_free(&a->x1_listed);
-  memory_free(&a->unit), memory_free(&a->leader), memory_free(&a->is_held), memory_free(&a->is_changed);
-  memory_free(&a->turn), memory_free(&a->placed), memory_free(&a->used);
+  MEMORY_FREE(&a->x1, &a->x1_before, &a->x1_listed, &a->unit, &a->leader, &a->is_held, &a->is_changed, &a->turn, &a->placed, &a->used);
   for (int k = 0; k < 3; ++k) memory_free(&a->list[k].flag);
-  memory_free(&a->found), memory_free(&a->index), memory_free(&a->order), memory_free(&a->colour);
-  memory_free(&a->given), memory_free(&a->contact), memory_free(&a->before);
-  memory_free(out);
+  MEMORY_FREE(&a->found, &a->index, &a->order, &a->colour, &a->given, &a->contact, &a->before, out);
 }
 
 /* ---- the passes ---- */

@@ -96,15 +96,13 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
 static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *frames, bool with_tangent)
 {
   const rigid_frame *o = &frames[c->sides.object[i]];
-  double            *Z = c->Z + 3 * i, b[3], Z_b[3], f_b[3], K_b[9], RK[9];
+  double            *Z = c->Z + 3 * i, Z_b[3], f_b[3], K_b[9], RK[9];
   if (c->sides.source[i] < 0) v3_axpy(Z, 1.0, c->origin + 3 * i);
   else {
     const rigid_frame *s = &frames[c->sides.source[i]];
-    m3_mulv(Z, s->R, c->origin + 3 * i);
-    v3_axpy(Z, 1.0, s->c);
+    rigid_frame_to_world(s, c->origin + 3 * i, Z);
   }
-  v3_sub(b, Z, o->c);
-  m3_mulv_t(Z_b, o->R, b);
+  rigid_frame_to_local(o, Z, Z_b);
   const relax_state state = evaluate_law(c, i, Z_b, c->Y_b + 3 * i, f_b, with_tangent ? K_b : NULL);
   c->state[i]             = (uint8_t)state;
   m3_mulv(c->f + 3 * i, o->R, f_b);
@@ -300,17 +298,15 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   const rigid_frame       *o   = &frames[c->sides.object[i]];
   contact_points          *out = &c->points;
   const double            *f = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
-  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], n_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3],
-         v[3], v_o[3];
+  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, Z_b[3], f_b[3], n_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3], v[3],
+         v_o[3];
 
-  m3_mulv(Y, o->R, Y_b);
-  v3_axpy(Y, 1.0, o->c);
+  rigid_frame_to_world(o, Y_b, Y);
   level_set_eval(obj->phi, Y_b, g, NULL);
   m3_mulv(n, o->R, g);
   const double length = v3_norm(n);
   if (length > 0.0) v3_scale(n, 1.0 / length, n);
-  v3_sub(b, c->Z + 3 * i, o->c);
-  m3_mulv_t(Z_b, o->R, b);
+  rigid_frame_to_local(o, c->Z + 3 * i, Z_b);
   v3_copy(out->force + 3 * p, f);
   out->gap[p]         = level_set_value(obj->phi, Z_b);
   out->source_body[p] = q->key.source;
@@ -482,8 +478,7 @@ PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, pena
   penalty_contact *c = *out;
   c->n_bodies        = n_bodies;
   c->acceleration    = 9.81;
-  PetscCall(memory_alloc("contact laws", (int64_t)n_bodies * n_bodies, sizeof *c->law, &c->law));
-  PetscCall(memory_alloc("contact laws", (int64_t)n_bodies * n_bodies, sizeof *c->may_touch, &c->may_touch));
+  PetscCall(MEMORY_ALLOC("contact laws", ARRAY(c->law, (int64_t)n_bodies * n_bodies), ARRAY(c->may_touch, (int64_t)n_bodies * n_bodies)));
   if (n_bodies > 0) memcpy(c->law, law, (size_t)n_bodies * (size_t)n_bodies * sizeof *law);
   for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) c->may_touch[i] = law[i].stiffness > 0.0;
   PetscCall(pair_table_create(&c->known));
@@ -504,10 +499,8 @@ void penalty_contact_destroy(penalty_contact **out)
   rigid_sides_destroy(&c->sides);
   contact_points_destroy(&c->points);
   contact_forces_destroy(&c->forces);
-  void *arrays[] = {&c->law,  &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k,   &c->cone, &c->bounce,
-                    &c->phi0, &c->gain,      &c->lagged,     &c->state,  &c->Z, &c->Y_b, &c->f,    &c->has_X};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(out);
+  MEMORY_FREE(&c->law, &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->lagged,
+              &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, out);
 }
 
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes)
@@ -539,32 +532,16 @@ void penalty_contact_set_acceleration(penalty_contact *c, double g0)
 static PetscErrorCode reserve_objects(penalty_contact *c)
 {
   PetscFunctionBeginUser;
-  if (c->n_objects > c->object_capacity) {
-    c->object_capacity = c->n_objects;
-    PetscCall(memory_resize("contact objects", c->n_objects, sizeof *c->object_key, &c->object_key));
-  }
+  PetscCall(memory_reserve("contact objects", c->n_objects, sizeof *c->object_key, &c->object_capacity, &c->object_key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
 {
   PetscFunctionBeginUser;
-  if (n <= c->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2;
-  PetscCall(memory_resize("pair origin", 3 * m, sizeof(double), &c->origin));
-  PetscCall(memory_resize("pair X", 3 * m, sizeof(double), &c->X));
-  PetscCall(memory_resize("pair stiffness", m, sizeof(double), &c->k));
-  PetscCall(memory_resize("pair friction", m, sizeof *c->cone, &c->cone));
-  PetscCall(memory_resize("pair restitution", m, sizeof *c->bounce, &c->bounce));
-  PetscCall(memory_resize("pair level set", m, sizeof(double), &c->phi0));
-  PetscCall(memory_resize("pair gain", m, sizeof(double), &c->gain));
-  PetscCall(memory_resize("pair lagged force", 3 * m, sizeof(double), &c->lagged));
-  PetscCall(memory_resize("pair state", m, 1, &c->state));
-  PetscCall(memory_resize("pair Z", 3 * m, sizeof(double), &c->Z));
-  PetscCall(memory_resize("pair Y", 3 * m, sizeof(double), &c->Y_b));
-  PetscCall(memory_resize("pair f", 3 * m, sizeof(double), &c->f));
-  PetscCall(memory_resize("pair has X", m, 1, &c->has_X));
-  c->capacity = m;
+  PetscCall(MEMORY_RESERVE("contact pairs", n, &c->capacity, ARRAY(c->origin, 3), ARRAY(c->X, 3), ARRAY(c->k, 1), ARRAY(c->cone, 1),
+                           ARRAY(c->bounce, 1), ARRAY(c->phi0, 1), ARRAY(c->gain, 1), ARRAY(c->lagged, 3), ARRAY(c->state, 1),
+                           ARRAY(c->Z, 3), ARRAY(c->Y_b, 3), ARRAY(c->f, 3), ARRAY(c->has_X, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -580,14 +557,11 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   rigid_sides_add(&c->sides, i, source->b->ops->points == POINT_RIGID ? source->frame : -1, object->frame);
   if (c->sides.source[i] < 0) v3_copy(c->origin + 3 * i, q->x);
   else {
-    double arm[3];
-    v3_sub(arm, q->x, frames0[source->frame].c);
-    m3_mulv_t(c->origin + 3 * i, frames0[source->frame].R, arm);
+    rigid_frame_to_local(&frames0[source->frame], q->x, c->origin + 3 * i);
   }
   const rigid_frame *o = &frames0[object->frame];
-  double             b[3], x_b[3];
-  v3_sub(b, q->x, o->c);
-  m3_mulv_t(x_b, o->R, b);
+  double             x_b[3];
+  rigid_frame_to_local(o, q->x, x_b);
   c->has_X[i] = q->attachment >= 0;
   if (c->has_X[i]) {
     v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
@@ -642,9 +616,7 @@ static PetscErrorCode remember(penalty_contact *c)
   double   *X, *speed;
   int64_t   m = 0;
   PetscFunctionBeginUser;
-  PetscCall(memory_alloc("accepted pairs", c->n, sizeof *key, &key));
-  PetscCall(memory_alloc("accepted attachments", 3 * c->n, sizeof *X, &X));
-  PetscCall(memory_alloc("accepted speeds", c->n, sizeof *speed, &speed));
+  PetscCall(MEMORY_ALLOC("penalty", ARRAY(key, c->n), ARRAY(X, 3 * c->n), ARRAY(speed, c->n)));
   for (int64_t i = 0; i < c->n; ++i) {
     if (c->state[i] == RELAX_INACTIVE) continue;
     key[m]   = c->candidate[i].key;
@@ -652,9 +624,7 @@ static PetscErrorCode remember(penalty_contact *c)
     v3_copy(X + 3 * m++, c->Y_b + 3 * i);
   }
   PetscCall(pair_table_replace(c->known, m, key, X, speed));
-  memory_free(&speed);
-  memory_free(&key);
-  memory_free(&X);
+  MEMORY_FREE(&speed, &key, &X);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

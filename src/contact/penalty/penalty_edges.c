@@ -79,9 +79,8 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
   bool    *meets;
   int64_t  vertex = 0, n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("edge contact", 2 * e->n_edges, sizeof *edge, &edge));
-  PetscCall(memory_alloc("edge contact", e->n_vertices, sizeof *owner, &owner));
-  PetscCall(memory_alloc("edge contact", (int64_t)c->n_bodies * c->n_bodies, sizeof *meets, &meets));
+  PetscCall(MEMORY_ALLOC("edge contact", ARRAY(edge, 2 * e->n_edges), ARRAY(owner, e->n_vertices),
+                         ARRAY(meets, (int64_t)c->n_bodies * c->n_bodies)));
   for (int m = 0; m < c->n_meshes; ++m) {
     const triangle_topology *t = c->mesh[m].topology;
     for (int64_t i = 0; i < 2 * t->n_edges; ++i) edge[n++] = (int32_t)(vertex + t->edge[i]);
@@ -91,9 +90,7 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
   const broad_phase_surfaces s = {
       .n_vertices = e->n_vertices, .n_edges = e->n_edges, .edge = edge, .n_bodies = c->n_bodies, .body = owner, .meets = meets};
   const PetscErrorCode code = broad_phase_create(&s, &e->broad);
-  memory_free(&edge);
-  memory_free(&owner);
-  memory_free(&meets);
+  MEMORY_FREE(&edge, &owner, &meets);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,10 +116,8 @@ void mesh_edges_destroy(mesh_edges **out)
   mesh_edges *e = *out;
   edge_patches_destroy(e->patch);
   broad_phase_destroy(&e->broad);
-  void *arrays[] = {&e->x,         &e->known,     &e->stored_body, &e->stored_edge, &e->stored_side,
-                    &e->stored_at, &e->candidate, &e->hit_side,    &e->hit_at,      &e->pair};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(out);
+  MEMORY_FREE(&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at, &e->candidate, &e->hit_side, &e->hit_at,
+              &e->pair, out);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
@@ -271,12 +266,7 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
   PetscCall(broad_phase_update(e->broad, e->x, e->x, c->margin, &bad));
   if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the bodies report values that are not finite */
   PetscCall(broad_phase_edge_edge(e->broad, &n, &near));
-  if (n > e->candidate_capacity) {
-    e->candidate_capacity = n + n / 2;
-    PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->candidate, &e->candidate));
-    PetscCall(memory_resize("near edges", e->candidate_capacity, sizeof *e->hit_side, &e->hit_side));
-    PetscCall(memory_resize("near edges", 2 * e->candidate_capacity, sizeof *e->hit_at, &e->hit_at));
-  }
+  PetscCall(MEMORY_RESERVE("near edges", n, &e->candidate_capacity, ARRAY(e->candidate, 1), ARRAY(e->hit_side, 1), ARRAY(e->hit_at, 2)));
   for (int64_t i = 0; i < n; ++i) {
     edge_candidate *q = &e->candidate[i];
     name_edge(c, near[i].first, &q->name.mesh[0], &q->name.edge[0]);
@@ -501,16 +491,13 @@ static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
   return true;
 }
 
-static PetscErrorCode reserve_known(mesh_edges *e, int64_t n)
+static PetscErrorCode penalty_edges_resize(void *context, int64_t n)
 {
+  mesh_edges *e = ((mesh_contact *)context)->edges;
   PetscFunctionBegin;
-  if (n <= e->known_capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  e->known_capacity = n + n / 2;
-  PetscCall(memory_resize("edge attachments", e->known_capacity, sizeof *e->known, &e->known));
-  PetscCall(memory_resize("edge attachments", 2 * e->known_capacity, sizeof(int32_t), &e->stored_body));
-  PetscCall(memory_resize("edge attachments", 2 * e->known_capacity, sizeof(int32_t), &e->stored_edge));
-  PetscCall(memory_resize("edge attachments", e->known_capacity, sizeof(int32_t), &e->stored_side));
-  PetscCall(memory_resize("edge attachments", 2 * e->known_capacity, sizeof(double), &e->stored_at));
+  PetscCall(MEMORY_RESERVE("edge attachments", n, &e->known_capacity, ARRAY(e->known, 1), ARRAY(e->stored_body, 2),
+                           ARRAY(e->stored_edge, 2), ARRAY(e->stored_side, 1), ARRAY(e->stored_at, 2)));
+  e->n_known = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -519,7 +506,7 @@ PetscErrorCode mesh_edges_end_step(mesh_contact *c)
   mesh_edges *e = c->edges;
   int64_t     n = 0;
   PetscFunctionBegin;
-  PetscCall(reserve_known(e, e->n));
+  PetscCall(penalty_edges_resize(c, e->n));
   for (int64_t i = 0; i < e->n; ++i) n += keep(c, &e->pair[i], &e->known[n]);
   if (n > 0) qsort(e->known, (size_t)n, sizeof *e->known, compare_memory);
   e->n_known = 0;
@@ -536,15 +523,6 @@ PetscErrorCode mesh_edges_end_step(mesh_contact *c)
     }
     e->stored_side[i] = k->side;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode penalty_edges_resize(void *context, int64_t n)
-{
-  mesh_contact *c = context;
-  PetscFunctionBegin;
-  PetscCall(reserve_known(c->edges, n));
-  c->edges->n_known = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,8 +62,7 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
     s->rest = b.rest;
     PetscCall(triangle_topology_create(b.n_nodes, b.n_triangles, b.triangles, &s->topology));
     s->is_closed = 2 * s->topology->n_edges == 3 * s->topology->n_triangles;
-    PetscCall(memory_alloc("surface nodes", 3 * b.n_nodes, sizeof(double), &s->x0));
-    PetscCall(memory_alloc("surface nodes", 3 * b.n_nodes, sizeof(double), &s->x));
+    PetscCall(MEMORY_ALLOC("surface nodes", ARRAY(s->x0, 3 * b.n_nodes), ARRAY(s->x, 3 * b.n_nodes)));
     if (s->frame >= 0) fix_to_frame(s, &b);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,11 +79,7 @@ PetscErrorCode mesh_contact_add_edges(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void forget_spilled(mesh_contact *c, int64_t i)
-{
-  memory_free(&c->linear[i].spilled);
-  memory_free(&c->linear[i].spilled_node);
-}
+static void forget_spilled(mesh_contact *c, int64_t i) { MEMORY_FREE(&c->linear[i].spilled, &c->linear[i].spilled_node); }
 
 void mesh_contact_destroy(mesh_contact **out)
 {
@@ -93,21 +88,17 @@ void mesh_contact_destroy(mesh_contact **out)
   mesh_edges_destroy(&c->edges);
   for (int m = 0; m < c->n_meshes; ++m) {
     triangle_topology_destroy(&c->mesh[m].topology);
-    memory_free(&c->mesh[m].x0);
-    memory_free(&c->mesh[m].x);
+    MEMORY_FREE(&c->mesh[m].x0, &c->mesh[m].x);
   }
   for (int64_t i = 0; i < c->capacity; ++i) forget_spilled(c, i);
   contact_rows_destroy(&c->rows);
   contact_rows_destroy(&c->node_rows);
   rigid_sides_destroy(&c->sides);
   broad_phase_destroy(&c->broad);
-  void *arrays[] = {&c->mesh,         &c->known,         &c->stored_source, &c->stored_object,    &c->stored_triangle, &c->stored_side,
-                    &c->stored_point, &c->stored_weight, &c->stored_speed,  &c->frames0,          &c->candidate,       &c->hit_time,
-                    &c->hit,          &c->pair,          &c->linear,        &c->row_list,         &c->vertex_x,        &c->vertex_end,
-                    &c->vertex_body,  &c->point_vertex,  &c->point_source,  &c->point_index,      &c->point_id,        &c->point_end,
-                    &c->point_row,    &c->row_block,     &c->row_weight,    &c->node_force_block, &c->node_force};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(out);
+  MEMORY_FREE(&c->mesh, &c->known, &c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side, &c->stored_point,
+              &c->stored_weight, &c->stored_speed, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear, &c->row_list,
+              &c->vertex_x, &c->vertex_end, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id,
+              &c->point_end, &c->point_row, &c->row_block, &c->row_weight, &c->node_force_block, &c->node_force, out);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
@@ -116,13 +107,7 @@ static PetscErrorCode reserve_pairs(mesh_contact *c, int64_t n)
 {
   PetscFunctionBegin;
   PetscCall(rigid_sides_reserve(&c->sides, n));
-  if (n <= c->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2 + 16;
-  PetscCall(memory_resize("mesh pairs", m, sizeof *c->pair, &c->pair));
-  PetscCall(memory_resize("mesh pair derivatives", m, sizeof *c->linear, &c->linear));
-  PetscCall(memory_resize("mesh pair rows", m, sizeof *c->row_list, &c->row_list));
-  for (int64_t i = c->capacity; i < m; ++i) c->linear[i] = (mesh_linear){0};
-  c->capacity = m;
+  PetscCall(MEMORY_RESERVE("mesh pairs", n, &c->capacity, ARRAY(c->pair, 1), ARRAY(c->linear, 1), ARRAY(c->row_list, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,9 +134,7 @@ static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_poin
   v3_copy(p->origin, x0);
   if (p->source_frame >= 0) {
     const rigid_frame *frame = &c->frames0[p->source_frame];
-    double             arm[3];
-    v3_sub(arm, x0, frame->c);
-    m3_mulv_t(p->origin, frame->R, arm);
+    rigid_frame_to_local(frame, x0, p->origin);
   }
   forget_spilled(c, c->n);
   rigid_sides_add(&c->sides, c->n, p->source_frame, p->object_frame);
@@ -173,10 +156,7 @@ static void pose_nodes(const contact_surface *s, const rigid_frame *frame, doubl
 {
   const int64_t n = s->topology->n_vertices;
 #pragma omp parallel for schedule(static) if (n > 4096)
-  for (int64_t i = 0; i < n; ++i) {
-    m3_mulv(x + 3 * i, frame->R, s->own + 3 * i);
-    v3_axpy(x + 3 * i, 1.0, frame->c);
-  }
+  for (int64_t i = 0; i < n; ++i) { rigid_frame_to_world(frame, s->own + 3 * i, x + 3 * i); }
 }
 
 static int compare_memory(const void *a, const void *b)
@@ -233,10 +213,7 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   c->n_blocks                 = n_blocks;
   c->n                        = 0;
   c->statistics               = (relax_statistics){0};
-  if (n_frames > c->frame_capacity) {
-    c->frame_capacity = n_frames;
-    PetscCall(memory_resize("frames", n_frames, sizeof *c->frames0, &c->frames0));
-  }
+  PetscCall(memory_reserve("frames", n_frames, sizeof *c->frames0, &c->frame_capacity, &c->frames0));
   if (n_frames > 0) memcpy(c->frames0, frames0, (size_t)n_frames * sizeof *frames0);
   PetscCall(rigid_sides_begin(&c->sides, dt, n_frames, frames0));
   for (int m = 0; m < c->n_meshes; ++m) {
@@ -255,17 +232,14 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode reserve_known(mesh_contact *c, int64_t n)
+static PetscErrorCode penalty_mesh_resize(void *context, int64_t n)
 {
+  mesh_contact *c = context;
   PetscFunctionBegin;
-  if (n <= c->known_capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  c->known_capacity = n + n / 2;
-  PetscCall(memory_resize("mesh attachments", c->known_capacity, sizeof *c->known, &c->known));
-  int32_t **numbers[] = {&c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side};
-  for (int k = 0; k < 4; ++k) PetscCall(memory_resize("mesh attachments", c->known_capacity, sizeof(int32_t), numbers[k]));
-  PetscCall(memory_resize("mesh attachments", c->known_capacity, sizeof(int64_t), &c->stored_point));
-  PetscCall(memory_resize("mesh attachments", 3 * c->known_capacity, sizeof(double), &c->stored_weight));
-  PetscCall(memory_resize("mesh attachments", c->known_capacity, sizeof(double), &c->stored_speed));
+  PetscCall(MEMORY_RESERVE("mesh attachments", n, &c->known_capacity, ARRAY(c->known, 1), ARRAY(c->stored_source, 1),
+                           ARRAY(c->stored_object, 1), ARRAY(c->stored_triangle, 1), ARRAY(c->stored_side, 1), ARRAY(c->stored_point, 1),
+                           ARRAY(c->stored_weight, 3), ARRAY(c->stored_speed, 1)));
+  c->n_known = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -283,7 +257,7 @@ PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid
 PetscErrorCode mesh_contact_end_step(mesh_contact *c)
 {
   PetscFunctionBegin;
-  PetscCall(reserve_known(c, c->n));
+  PetscCall(penalty_mesh_resize(c, c->n));
   c->n_known = 0;
   for (int64_t i = 0; i < c->n; ++i) {
     const mesh_pair *p = &c->pair[i];
@@ -350,15 +324,6 @@ void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
 }
 
 const relax_statistics *mesh_contact_statistics(const mesh_contact *c) { return &c->statistics; }
-
-static PetscErrorCode penalty_mesh_resize(void *context, int64_t n)
-{
-  mesh_contact *c = context;
-  PetscFunctionBegin;
-  PetscCall(reserve_known(c, n));
-  c->n_known = n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Whether pair i of a checkpoint is valid; checkpoints are untrusted. */
 static bool is_plausible_pair(const mesh_contact *c, int64_t i)
@@ -429,11 +394,9 @@ static void point_at(const mesh_contact *c, int64_t p, const double *v, const ri
   const double         *x0 = c->vertex_x + 3 * (int64_t)c->point_vertex[p];
   if (s->b->ops->points == POINT_RIGID) {
     const rigid_frame *before = &c->frames0[s->frame], *now = &frames[s->frame];
-    double             arm[3], own[3];
-    v3_sub(arm, x0, before->c);
-    m3_mulv_t(own, before->R, arm);
-    m3_mulv(Z, now->R, own);
-    v3_axpy(Z, 1.0, now->c);
+    double             own[3];
+    rigid_frame_to_local(before, x0, own);
+    rigid_frame_to_world(now, own, Z);
     return;
   }
   v3_copy(Z, x0);
@@ -445,12 +408,8 @@ static void point_at(const mesh_contact *c, int64_t p, const double *v, const ri
 static PetscErrorCode add_vertex(mesh_contact *c, const double x[3], int32_t body_id)
 {
   PetscFunctionBegin;
-  if (c->n_vertices == c->vertex_capacity) {
-    c->vertex_capacity = 2 * c->vertex_capacity + 1024;
-    PetscCall(memory_resize("surface vertices", 3 * c->vertex_capacity, sizeof(double), &c->vertex_x));
-    PetscCall(memory_resize("surface vertices", 3 * c->vertex_capacity, sizeof(double), &c->vertex_end));
-    PetscCall(memory_resize("surface vertices", c->vertex_capacity, sizeof(int32_t), &c->vertex_body));
-  }
+  PetscCall(MEMORY_RESERVE("surface vertices", c->n_vertices + 1, &c->vertex_capacity, ARRAY(c->vertex_x, 3), ARRAY(c->vertex_end, 3),
+                           ARRAY(c->vertex_body, 1)));
   v3_copy(c->vertex_x + 3 * c->n_vertices, x);
   c->vertex_body[c->n_vertices++] = body_id;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -464,11 +423,8 @@ static PetscErrorCode add_row(mesh_contact *c, int32_t i_source, int64_t i_point
   PetscFunctionBegin;
   c->point_row[c->n_points] = c->point_row[c->n_points + 1] = at;
   if (b->ops->points == POINT_RIGID) PetscFunctionReturn(PETSC_SUCCESS);
-  if (at + POINT_MAX_WEIGHTS > c->row_capacity) {
-    c->row_capacity = 2 * c->row_capacity + 1024;
-    PetscCall(memory_resize("surface point rows", c->row_capacity, sizeof(int32_t), &c->row_block));
-    PetscCall(memory_resize("surface point rows", c->row_capacity, sizeof(double), &c->row_weight));
-  }
+  PetscCall(
+      MEMORY_RESERVE("surface point rows", at + POINT_MAX_WEIGHTS, &c->row_capacity, ARRAY(c->row_block, 1), ARRAY(c->row_weight, 1)));
   const int n = b->ops->point_row(b, i_point, c->row_block + at, c->row_weight + at);
   for (int k = 0; k < n; ++k) c->row_block[at + k] += (int32_t)b->first_block;
   c->point_row[c->n_points + 1] = at + n;
@@ -478,15 +434,8 @@ static PetscErrorCode add_row(mesh_contact *c, int32_t i_source, int64_t i_point
 static PetscErrorCode add_point(mesh_contact *c, int64_t vertex, int32_t i_source, int64_t i_point, int64_t id)
 {
   PetscFunctionBegin;
-  if (c->n_points == c->point_capacity) {
-    c->point_capacity = 2 * c->point_capacity + 1024;
-    PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int32_t), &c->point_vertex));
-    PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int32_t), &c->point_source));
-    PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int64_t), &c->point_index));
-    PetscCall(memory_resize("surface points", c->point_capacity, sizeof(int64_t), &c->point_id));
-    PetscCall(memory_resize("surface points", 3 * c->point_capacity, sizeof(double), &c->point_end));
-    PetscCall(memory_resize("surface points", c->point_capacity + 1, sizeof(int64_t), &c->point_row));
-  }
+  PetscCall(MEMORY_RESERVE("surface points", c->n_points + 2, &c->point_capacity, ARRAY(c->point_vertex, 1), ARRAY(c->point_source, 1),
+                           ARRAY(c->point_index, 1), ARRAY(c->point_id, 1), ARRAY(c->point_end, 3), ARRAY(c->point_row, 1)));
   PetscCall(add_row(c, i_source, i_point));
   c->point_vertex[c->n_points] = (int32_t)vertex;
   c->point_source[c->n_points] = i_source;
@@ -589,8 +538,7 @@ static PetscErrorCode build_broad_phase(mesh_contact *c)
                                   .meets       = meets};
   broad_phase_destroy(&c->broad);
   PetscCall(broad_phase_create(&s, &c->broad));
-  memory_free(&triangle);
-  memory_free(&meets);
+  MEMORY_FREE(&triangle, &meets);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -609,12 +557,7 @@ static bool is_known(const mesh_contact *c, int32_t source, int64_t point, int32
 static PetscErrorCode list_candidates(mesh_contact *c, int64_t n, const broad_phase_pair *near)
 {
   PetscFunctionBegin;
-  if (n > c->candidate_capacity) {
-    c->candidate_capacity = n + n / 2;
-    PetscCall(memory_resize("near triangles", c->candidate_capacity, sizeof *c->candidate, &c->candidate));
-    PetscCall(memory_resize("near triangles", c->candidate_capacity, sizeof *c->hit_time, &c->hit_time));
-    PetscCall(memory_resize("near triangles", c->candidate_capacity, sizeof *c->hit, &c->hit));
-  }
+  PetscCall(MEMORY_RESERVE("near triangles", n, &c->candidate_capacity, ARRAY(c->candidate, 1), ARRAY(c->hit_time, 1), ARRAY(c->hit, 1)));
   for (int64_t i = 0; i < n; ++i) {
     int     m        = 0;
     int64_t triangle = near[i].second;
@@ -946,12 +889,11 @@ static double penalty_mesh_farthest(const mesh_contact *c, const double *v, cons
       continue;
     }
     const rigid_frame *frame = &c->frames0[c->sources[s].frame];
-    double             center[3], radius, arm[3], own[3];
+    double             center[3], radius, own[3];
     int64_t            first, end;
     for (int64_t k = 0; k < b->ops->n_clusters(b); ++k) {
       b->ops->cluster(b, k, center, &radius, &first, &end);
-      v3_sub(arm, center, frame->c);
-      m3_mulv_t(own, frame->R, arm);
+      rigid_frame_to_local(frame, center, own);
       far = fmax(far, reach_of_frame(c, frames, c->sources[s].frame, own, radius));
     }
   }
@@ -980,8 +922,7 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxati
   double                *K         = c->sides.K + 9 * i;
   const bool             is_damped = v3_dot(p->gain_slope, p->gain_slope) > 0.0;
   PetscFunctionBegin;
-  memory_free(&l->spilled);
-  memory_free(&l->spilled_node);
+  MEMORY_FREE(&l->spilled, &l->spilled_node);
   l->n_nodes = 0;
   if (!is_spring) { /* df = 0, and the weights are constant */
     m3_zero(K);
@@ -995,10 +936,7 @@ static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxati
   if (s->frame >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   const int n = r->n_nodes + 1;
   l->n_nodes  = r->n_nodes;
-  if (r->n_nodes > MESH_NODES) {
-    PetscCall(memory_alloc("long chains", r->n_nodes, sizeof(int32_t), &l->spilled_node));
-    PetscCall(memory_alloc("long chains", 18 * n, sizeof(double), &l->spilled));
-  }
+  if (r->n_nodes > MESH_NODES) { PetscCall(MEMORY_ALLOC("long chains", ARRAY(l->spilled_node, r->n_nodes), ARRAY(l->spilled, 18 * n))); }
   int32_t *node = l->spilled_node ? l->spilled_node : l->own_node;
   double  *to   = l->spilled ? l->spilled : l->own;
   memcpy(node, r->node, (size_t)r->n_nodes * sizeof *node);
@@ -1070,11 +1008,9 @@ static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *fr
   const double twice_area = v3_norm(n);
   v3_scale(n, twice_area > 0.0 ? p->side / twice_area : 0.0, n);
   if (o >= 0) {
-    double arm[3], own[3];
-    v3_sub(arm, p->q.x, c->frames0[o].c);
-    m3_mulv_t(own, c->frames0[o].R, arm);
-    m3_mulv(carried, frames[o].R, own);
-    v3_axpy(carried, 1.0, frames[o].c);
+    double own[3];
+    rigid_frame_to_local(&c->frames0[o], p->q.x, own);
+    rigid_frame_to_world(&frames[o], own, carried);
   } else {
     v3_copy(carried, p->q.x);
     for (int k = 0; k < 3; ++k) {
@@ -1096,8 +1032,7 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   double                 spring[3];
   if (p->source_frame < 0) v3_add(p->Z, p->origin, displacement);
   else {
-    m3_mulv(p->Z, frames[p->source_frame].R, p->origin);
-    v3_axpy(p->Z, 1.0, frames[p->source_frame].c);
+    rigid_frame_to_world(&frames[p->source_frame], p->origin, p->Z);
   }
   relax_mesh_cone(s->topology, s->x, &p->cone, s->rest, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
   if (p->bounce.damping > 0.0 && c->scheme == CONTACT_IMPLICIT) {
@@ -1151,11 +1086,7 @@ static PetscErrorCode list_nodes(mesh_contact *c)
   }
   c->n_node_forces = n;
   if (n == 0 && before == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (n > c->node_force_capacity) {
-    c->node_force_capacity = n + n / 2;
-    PetscCall(memory_resize("forces on nodes", c->node_force_capacity, sizeof(int32_t), &c->node_force_block));
-    PetscCall(memory_resize("forces on nodes", 3 * c->node_force_capacity, sizeof(double), &c->node_force));
-  }
+  PetscCall(MEMORY_RESERVE("forces on nodes", n, &c->node_force_capacity, ARRAY(c->node_force_block, 1), ARRAY(c->node_force, 3)));
   for (int64_t i = 0; i < c->n; ++i) {
     const mesh_linear *l    = &c->linear[i];
     const int32_t     *node = mesh_linear_node(l);
@@ -1423,8 +1354,7 @@ PetscErrorCode mesh_contact_couplings(const mesh_contact *c, int64_t *n, int32_t
   int64_t room = *n + (c->edges ? 16 * c->edges->n : 0), m = *n;
   for (int64_t i = 0; i < c->n; ++i)
     if (c->sides.object[i] < 0) room += 6 * (rows.start[i + 1] - rows.start[i]) + 9;
-  PetscCall(memory_resize("mesh couplings", room, sizeof **row, row));
-  PetscCall(memory_resize("mesh couplings", room, sizeof **col, col));
+  PetscCall(MEMORY_RESIZE("mesh couplings", ARRAY(*row, room), ARRAY(*col, room)));
   if (c->edges) mesh_edges_couplings(c, &m, *row, *col);
   for (int64_t i = 0; i < c->n; ++i) {
     const contact_surface *s      = &c->mesh[c->pair[i].q.i_object];

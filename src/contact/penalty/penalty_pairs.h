@@ -124,7 +124,8 @@ struct mesh_contact {
   mesh_edges *edges;    /* NULL: no contacts between edges */
 
   /* Data of one step. */
-  int                   n_sources, n_frames, frame_capacity;
+  int                   n_sources, n_frames;
+  int64_t               frame_capacity;
   const contact_source *sources;
   rigid_frame          *frames0;
   double                dt, margin, first_margin; /* first_margin: margin at the start of the step; it can grow during the step */
@@ -198,7 +199,7 @@ struct penalty_contact {
   const contact_object    *objects;
   double                   dt;
   int64_t                  n_blocks;
-  int                      object_capacity;
+  int64_t                  object_capacity;
   int32_t                 *object_key; /* [n_objects] */
   int64_t                  n, capacity;
   const contact_candidate *candidate; /* [n], owned by `search` */

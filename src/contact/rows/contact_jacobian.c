@@ -14,8 +14,7 @@ typedef struct {
 
 void contact_jacobian_destroy(contact_jacobian *j)
 {
-  void *arrays[] = {&j->frame, &j->known, &j->start, &j->block, &j->value, &j->scratch};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&j->frame, &j->known, &j->start, &j->block, &j->value, &j->scratch);
   *j = (contact_jacobian){0};
 }
 
@@ -79,9 +78,8 @@ static int default_blocks(const body *b, const body_contact_location *spot, int3
 static void prescribed_velocity(const contact_scene *s, int32_t i, const double x[3], double v[3])
 {
   const rigid_frame *f0 = &s->frames[s->frame[i]], *f1 = &s->end[s->frame[i]];
-  double             arm[3], X[3], x0[3], x1[3];
-  v3_sub(arm, x, f0->c);
-  m3_mulv_t(X, f0->R, arm);
+  double             X[3], x0[3], x1[3];
+  rigid_frame_to_local(f0, x, X);
   m3_mulv(x0, f0->R, X); /* both positions are computed from X, so that the velocity of a body at rest is exactly zero */
   m3_mulv(x1, f1->R, X);
   for (int k = 0; k < 3; ++k) v[k] = ((f1->c[k] - f0->c[k]) + (x1[k] - x0[k])) / s->dt;
@@ -170,11 +168,7 @@ static void build_row(const contact_scene *s, const contact_spot *spot, double f
 static PetscErrorCode reserve_entries(contact_jacobian *j, int64_t n)
 {
   PetscFunctionBeginUser;
-  if (n <= j->entry_capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2;
-  PetscCall(memory_resize("contact rows", m, sizeof *j->block, &j->block));
-  PetscCall(memory_resize("contact rows", 9 * m, sizeof *j->value, &j->value));
-  j->entry_capacity = m;
+  PetscCall(MEMORY_RESERVE("contact rows", n, &j->entry_capacity, ARRAY(j->block, 1), ARRAY(j->value, 9)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,12 +176,7 @@ static PetscErrorCode contact_jacobian_reserve(contact_jacobian *j, int64_t n)
 {
   PetscFunctionBeginUser;
   if (!j->scratch) PetscCall(memory_alloc("contact rows", CHUNK, sizeof(spot_row), &j->scratch));
-  if (n < j->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2 + 1;
-  PetscCall(memory_resize("contact rows", 9 * m, sizeof *j->frame, &j->frame));
-  PetscCall(memory_resize("contact rows", 3 * m, sizeof *j->known, &j->known));
-  PetscCall(memory_resize("contact rows", m + 1, sizeof *j->start, &j->start));
-  j->capacity = m;
+  PetscCall(MEMORY_RESERVE("contact rows", n + 1, &j->capacity, ARRAY(j->frame, 9), ARRAY(j->known, 3), ARRAY(j->start, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,9 +16,8 @@ PetscErrorCode rigid_sides_create(rigid_sides *s)
 
 void rigid_sides_destroy(rigid_sides *s)
 {
-  void *arrays[] = {&s->source, &s->object,        &s->is_active,     &s->Z,      &s->f,      &s->K, &s->frames,
-                    &s->force,  &s->torque_source, &s->torque_object, &s->linear, &s->angular};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
+  MEMORY_FREE(&s->source, &s->object, &s->is_active, &s->Z, &s->f, &s->K, &s->frames, &s->force, &s->torque_source, &s->torque_object,
+              &s->linear, &s->angular);
   contact_wrenches_destroy(&s->wrenches);
 }
 
@@ -28,12 +27,7 @@ PetscErrorCode rigid_sides_begin(rigid_sides *s, double dt, int n_frames, const 
   s->n        = 0;
   s->dt       = dt;
   s->n_frames = n_frames;
-  if (n_frames > s->frame_capacity) {
-    s->frame_capacity = n_frames;
-    PetscCall(memory_resize("contact frames", n_frames, sizeof *s->frames, &s->frames));
-    PetscCall(memory_resize("contact frame motion", 3 * (int64_t)n_frames, sizeof(double), &s->linear));
-    PetscCall(memory_resize("contact frame turning", 3 * (int64_t)n_frames, sizeof(double), &s->angular));
-  }
+  PetscCall(MEMORY_RESERVE("rigid sides", n_frames, &s->frame_capacity, ARRAY(s->frames, 1), ARRAY(s->linear, 3), ARRAY(s->angular, 3)));
   if (n_frames > 0) memcpy(s->frames, frames0, (size_t)n_frames * sizeof *frames0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -41,18 +35,8 @@ PetscErrorCode rigid_sides_begin(rigid_sides *s, double dt, int n_frames, const 
 PetscErrorCode rigid_sides_reserve(rigid_sides *s, int64_t n)
 {
   PetscFunctionBeginUser;
-  if (n <= s->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t m = n + n / 2 + 16;
-  PetscCall(memory_resize("pair source frame", m, sizeof *s->source, &s->source));
-  PetscCall(memory_resize("pair object frame", m, sizeof *s->object, &s->object));
-  PetscCall(memory_resize("pair linear state", m, sizeof *s->is_active, &s->is_active));
-  PetscCall(memory_resize("pair linear Z", 3 * m, sizeof(double), &s->Z));
-  PetscCall(memory_resize("pair linear f", 3 * m, sizeof(double), &s->f));
-  PetscCall(memory_resize("pair K", 9 * m, sizeof(double), &s->K));
-  PetscCall(memory_resize("pair force", 3 * m, sizeof(double), &s->force));
-  PetscCall(memory_resize("pair torque on source", 3 * m, sizeof(double), &s->torque_source));
-  PetscCall(memory_resize("pair torque on object", 3 * m, sizeof(double), &s->torque_object));
-  s->capacity = m;
+  PetscCall(MEMORY_RESERVE("rigid sides", n, &s->capacity, ARRAY(s->source, 1), ARRAY(s->object, 1), ARRAY(s->is_active, 1), ARRAY(s->Z, 3),
+                           ARRAY(s->f, 3), ARRAY(s->K, 9), ARRAY(s->force, 3), ARRAY(s->torque_source, 3), ARRAY(s->torque_object, 3)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,8 +312,7 @@ PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *a
         }
     }
     if (pass == 1) break;
-    PetscCall(memory_resize("contact couplings", *n, sizeof **row, row));
-    PetscCall(memory_resize("contact couplings", *n, sizeof **col, col));
+    PetscCall(MEMORY_RESIZE("contact couplings", ARRAY(*row, *n), ARRAY(*col, *n)));
   }
   memory_free(&last);
   PetscFunctionReturn(PETSC_SUCCESS);

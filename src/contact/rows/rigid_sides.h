@@ -23,8 +23,8 @@
 #include "core/math3.h"
 
 typedef struct {
-  int64_t  n, capacity;
-  int      n_frames, frame_capacity;
+  int64_t  n, capacity, frame_capacity;
+  int      n_frames;
   double   dt;
   int32_t *source, *object; /* [n] frame of the point and of the object; -1: a weighted point, an object that is not rigid */
 

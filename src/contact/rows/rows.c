@@ -26,15 +26,8 @@ PetscErrorCode contact_rows_create(contact_rows **out)
 void contact_rows_destroy(contact_rows **r)
 {
   if (!r || !*r) return;
-  memory_free(&(*r)->start);
-  memory_free(&(*r)->block);
-  memory_free(&(*r)->weight);
-  memory_free(&(*r)->touched);
-  memory_free(&(*r)->touched_start);
-  memory_free(&(*r)->touched_pair);
-  memory_free(&(*r)->touched_weight);
-  memory_free(&(*r)->count);
-  memory_free(r);
+  MEMORY_FREE(&(*r)->start, &(*r)->block, &(*r)->weight, &(*r)->touched, &(*r)->touched_start, &(*r)->touched_pair, &(*r)->touched_weight,
+              &(*r)->count, r);
 }
 
 int64_t           contact_rows_n_entries(const contact_rows *r) { return r->n_entries; }
@@ -46,10 +39,7 @@ contact_rows_view contact_rows_get(const contact_rows *r)
 static PetscErrorCode reserve_pairs(contact_rows *r, int64_t n, int64_t n_blocks)
 {
   PetscFunctionBeginUser;
-  if (n >= r->pair_capacity) {
-    r->pair_capacity = n + n / 2 + 1;
-    PetscCall(memory_resize("contact row starts", r->pair_capacity, sizeof *r->start, &r->start));
-  }
+  PetscCall(memory_reserve("contact row starts", n + 1, sizeof *r->start, &r->pair_capacity, &r->start));
   PetscCall(memory_reserve("contact block counts", n_blocks, sizeof *r->count, &r->count_capacity, &r->count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -57,12 +47,8 @@ static PetscErrorCode reserve_pairs(contact_rows *r, int64_t n, int64_t n_blocks
 static PetscErrorCode reserve_entries(contact_rows *r, int64_t n)
 {
   PetscFunctionBeginUser;
-  if (n <= r->entry_capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  r->entry_capacity = n + n / 2;
-  PetscCall(memory_resize("contact row blocks", r->entry_capacity, sizeof *r->block, &r->block));
-  PetscCall(memory_resize("contact row weights", r->entry_capacity, sizeof *r->weight, &r->weight));
-  PetscCall(memory_resize("contact column pairs", r->entry_capacity, sizeof *r->touched_pair, &r->touched_pair));
-  PetscCall(memory_resize("contact column weights", r->entry_capacity, sizeof *r->touched_weight, &r->touched_weight));
+  PetscCall(MEMORY_RESERVE("contact rows", n, &r->entry_capacity, ARRAY(r->block, 1), ARRAY(r->weight, 1), ARRAY(r->touched_pair, 1),
+                           ARRAY(r->touched_weight, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,11 +59,7 @@ static PetscErrorCode transpose(contact_rows *r)
   int64_t n_touched = 0;
   for (int64_t b = 0; b < r->n_blocks; ++b) r->count[b] = 0;
   for (int64_t e = 0; e < r->n_entries; ++e) n_touched += r->count[r->block[e]]++ == 0;
-  if (n_touched >= r->touched_capacity) {
-    r->touched_capacity = n_touched + n_touched / 2 + 1;
-    PetscCall(memory_resize("touched blocks", r->touched_capacity, sizeof *r->touched, &r->touched));
-    PetscCall(memory_resize("touched starts", r->touched_capacity, sizeof *r->touched_start, &r->touched_start));
-  }
+  PetscCall(MEMORY_RESERVE("contact rows", n_touched + 1, &r->touched_capacity, ARRAY(r->touched, 1), ARRAY(r->touched_start, 1)));
   r->n_touched        = n_touched;
   r->touched_start[0] = 0;
   /* While filling, touched_start[t + 1] is the next free entry of block t; afterwards it is its end. */

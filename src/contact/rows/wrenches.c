@@ -25,26 +25,14 @@ PetscErrorCode contact_wrenches_create(contact_wrenches **out)
 void contact_wrenches_destroy(contact_wrenches **w)
 {
   if (!w || !*w) return;
-  memory_free(&(*w)->listed);
-  memory_free(&(*w)->place);
-  memory_free(&(*w)->start);
-  memory_free(&(*w)->chunk_start);
-  memory_free(&(*w)->side);
-  memory_free(&(*w)->chunk_frame);
-  memory_free(&(*w)->partial);
-  memory_free(w);
+  MEMORY_FREE(&(*w)->listed, &(*w)->place, &(*w)->start, &(*w)->chunk_start, &(*w)->side, &(*w)->chunk_frame, &(*w)->partial, w);
 }
 
 static PetscErrorCode list_frames(contact_wrenches *w, int n_frames, const rigid_frame *frames)
 {
   PetscFunctionBeginUser;
-  if (n_frames >= w->frame_capacity) {
-    w->frame_capacity = n_frames + n_frames / 2 + 1;
-    PetscCall(memory_resize("wrench frames", w->frame_capacity, sizeof *w->listed, &w->listed));
-    PetscCall(memory_resize("wrench places", w->frame_capacity, sizeof *w->place, &w->place));
-    PetscCall(memory_resize("wrench starts", w->frame_capacity + 1, sizeof *w->start, &w->start));
-    PetscCall(memory_resize("wrench chunk starts", w->frame_capacity, sizeof *w->chunk_start, &w->chunk_start));
-  }
+  PetscCall(MEMORY_RESERVE("wrenches", n_frames + 2, &w->frame_capacity, ARRAY(w->listed, 1), ARRAY(w->place, 1), ARRAY(w->start, 1),
+                           ARRAY(w->chunk_start, 1)));
   w->n_listed = 0;
   for (int i = 0; i < n_frames; ++i) {
     w->place[i] = frames[i].block >= 0 ? w->n_listed : -1;
@@ -62,11 +50,7 @@ static PetscErrorCode cut_into_chunks(contact_wrenches *w)
     w->n_chunks += (w->start[f + 1] - w->start[f] + WRENCH_CHUNK - 1) / WRENCH_CHUNK;
     w->chunk_start[f + 1] = w->n_chunks;
   }
-  if (w->n_chunks > w->chunk_capacity) {
-    w->chunk_capacity = w->n_chunks + w->n_chunks / 2;
-    PetscCall(memory_resize("wrench chunks", w->chunk_capacity, sizeof *w->chunk_frame, &w->chunk_frame));
-    PetscCall(memory_resize("wrench sums", WRENCH_MAX_SUMS * w->chunk_capacity, sizeof *w->partial, &w->partial));
-  }
+  PetscCall(MEMORY_RESERVE("wrenches", w->n_chunks, &w->chunk_capacity, ARRAY(w->chunk_frame, 1), ARRAY(w->partial, WRENCH_MAX_SUMS)));
   for (int f = 0; f < w->n_listed; ++f)
     for (int64_t c = w->chunk_start[f]; c < w->chunk_start[f + 1]; ++c) w->chunk_frame[c] = f;
   PetscFunctionReturn(PETSC_SUCCESS);

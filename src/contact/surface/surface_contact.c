@@ -682,19 +682,10 @@ void surface_contact_destroy(surface_contact **out)
 {
   if (!out || !*out) return;
   surface_contact *c = *out;
-  void *arrays[] = {&c->point, &c->segment, &c->body, &c->meets, &c->is_closed, &c->is_rigid, &c->radius, &c->rest, &c->flags, &c->spot};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&c->point, &c->segment, &c->body, &c->meets, &c->is_closed, &c->is_rigid, &c->radius, &c->rest, &c->flags, &c->spot);
   triangle_topology_destroy(&c->topology);
   broad_phase_destroy(&c->broad);
   memory_free(out);
-}
-
-static PetscErrorCode copy(int64_t n, size_t size, const void *from, void *to)
-{
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("surface contacts", n, size, to));
-  if (n > 0) memcpy(*(void **)to, from, (size_t)n * size);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode create_broad_phase(surface_contact *c)
@@ -720,13 +711,13 @@ static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
   const int64_t n = s->n_vertices;
   PetscFunctionBegin;
   c->n_vertices = n, c->n_points = s->n_points, c->n_segments = s->n_segments, c->n_bodies = s->n_bodies;
-  PetscCall(copy(s->n_points, sizeof *c->point, s->point, &c->point));
-  PetscCall(copy(2 * s->n_segments, sizeof *c->segment, s->segment, &c->segment));
-  PetscCall(copy(n, sizeof *c->body, s->body, &c->body));
-  PetscCall(copy((int64_t)s->n_bodies * s->n_bodies, sizeof *c->meets, s->meets, &c->meets));
-  PetscCall(copy(s->n_points + s->n_segments, sizeof *c->radius, s->radius, &c->radius));
-  PetscCall(copy(s->n_bodies, sizeof *c->is_rigid, s->is_rigid, &c->is_rigid));
-  PetscCall(copy(s->rest ? 3 * n : 0, sizeof *c->rest, s->rest, &c->rest));
+  PetscCall(memory_copy("surface contacts", s->n_points, sizeof *c->point, s->point, &c->point));
+  PetscCall(memory_copy("surface contacts", 2 * s->n_segments, sizeof *c->segment, s->segment, &c->segment));
+  PetscCall(memory_copy("surface contacts", n, sizeof *c->body, s->body, &c->body));
+  PetscCall(memory_copy("surface contacts", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->meets, s->meets, &c->meets));
+  PetscCall(memory_copy("surface contacts", s->n_points + s->n_segments, sizeof *c->radius, s->radius, &c->radius));
+  PetscCall(memory_copy("surface contacts", s->n_bodies, sizeof *c->is_rigid, s->is_rigid, &c->is_rigid));
+  PetscCall(memory_copy("surface contacts", s->rest ? 3 * n : 0, sizeof *c->rest, s->rest, &c->rest));
   PetscCall(memory_alloc("surface contacts", s->n_bodies, sizeof *c->is_closed, &c->is_closed));
   for (int64_t i = 0; i < s->n_points + s->n_segments; ++i) {
     PetscCheck(s->radius[i] >= 0.0 && isfinite(s->radius[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "expected a contact radius >= 0");

@@ -32,8 +32,7 @@ struct surface_scene {
 
 static void surface_scene_clear(surface_scene *f)
 {
-  void *arrays[] = {&f->id, &f->index, &f->radius, &f->x0, &f->x1};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&f->id, &f->index, &f->radius, &f->x0, &f->x1);
   surface_contact_destroy(&f->contact);
 }
 
@@ -42,12 +41,7 @@ void surface_scene_destroy(surface_scene **f)
   if (!f || !*f) return;
   surface_scene_clear(*f);
   for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
-  memory_free(&(*f)->used);
-  memory_free(&(*f)->triangle);
-  memory_free(&(*f)->n_used);
-  memory_free(&(*f)->meets);
-  memory_free(&(*f)->part);
-  memory_free(f);
+  MEMORY_FREE(&(*f)->used, &(*f)->triangle, &(*f)->n_used, &(*f)->meets, &(*f)->part, f);
 }
 
 static body_surface surface_of(const body *b)
@@ -65,8 +59,7 @@ static PetscErrorCode list_used(const body_surface *s, int32_t **used, int32_t *
   PetscCall(memory_alloc("surfaces", s->n_nodes, sizeof *of, &of));
   for (int64_t k = 3 * s->n_triangles - 1; k >= 0; --k) of[s->triangles[k]] = (int32_t)(k / 3 + 1);
   for (int64_t i = 0; i < s->n_nodes; ++i) *n_used += of[i] > 0;
-  PetscCall(memory_alloc("surfaces", *n_used, sizeof **used, used));
-  PetscCall(memory_alloc("surfaces", *n_used, sizeof **triangle, triangle));
+  PetscCall(MEMORY_ALLOC("surfaces", ARRAY(*used, *n_used), ARRAY(*triangle, *n_used)));
   for (int64_t i = 0, m = 0; i < s->n_nodes; ++i)
     if (of[i] > 0) (*used)[m] = (int32_t)i, (*triangle)[m++] = of[i] - 1;
   memory_free(&of);
@@ -83,11 +76,8 @@ PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const boo
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("surfaces", 1, sizeof **out, out));
   (*out)->n_bodies = n_bodies;
-  PetscCall(memory_alloc("surfaces", (int64_t)n_bodies * n_bodies, sizeof *meets, &(*out)->meets));
-  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->part, &(*out)->part));
-  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->used, &(*out)->used));
-  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->triangle, &(*out)->triangle));
-  PetscCall(memory_alloc("surfaces", n_bodies, sizeof *(*out)->n_used, &(*out)->n_used));
+  PetscCall(MEMORY_ALLOC("surfaces", ARRAY((*out)->meets, (int64_t)n_bodies * n_bodies), ARRAY((*out)->part, n_bodies),
+                         ARRAY((*out)->used, n_bodies), ARRAY((*out)->triangle, n_bodies), ARRAY((*out)->n_used, n_bodies)));
   for (int i = 0; i < n_bodies; ++i) {
     const body_surface s = surface_of(bodies[i]);
     if (s.n_triangles > 0) PetscCall(list_used(&s, &(*out)->used[i], &(*out)->triangle[i], &(*out)->n_used[i]));
@@ -159,17 +149,10 @@ typedef struct {
 static PetscErrorCode surface_scene_allocate(surface_scene *f, set_arrays *a)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("surfaces", 3 * f->n_triangles, sizeof *a->triangle, &a->triangle));
-  PetscCall(memory_alloc("surfaces", f->n_points, sizeof *a->point, &a->point));
-  PetscCall(memory_alloc("surfaces", 2 * f->n_segments, sizeof *a->segment, &a->segment));
-  PetscCall(memory_alloc("surfaces", f->n_vertices, sizeof *a->body, &a->body));
-  PetscCall(memory_alloc("surfaces", f->n_bodies, sizeof *a->is_rigid, &a->is_rigid));
-  PetscCall(memory_alloc("surfaces", 3 * f->n_vertices, sizeof *a->rest, &a->rest));
-  PetscCall(memory_alloc("surfaces", f->n_points, sizeof *f->id, &f->id));
-  PetscCall(memory_alloc("surfaces", f->n_points, sizeof *f->index, &f->index));
-  PetscCall(memory_alloc("surfaces", f->n_points + f->n_segments, sizeof *f->radius, &f->radius));
-  PetscCall(memory_alloc("surfaces", 3 * f->n_vertices, sizeof *f->x0, &f->x0));
-  PetscCall(memory_alloc("surfaces", 3 * f->n_vertices, sizeof *f->x1, &f->x1));
+  PetscCall(MEMORY_ALLOC("surfaces", ARRAY(a->triangle, 3 * f->n_triangles), ARRAY(a->point, f->n_points),
+                         ARRAY(a->segment, 2 * f->n_segments), ARRAY(a->body, f->n_vertices), ARRAY(a->is_rigid, f->n_bodies),
+                         ARRAY(a->rest, 3 * f->n_vertices), ARRAY(f->id, f->n_points), ARRAY(f->index, f->n_points),
+                         ARRAY(f->radius, f->n_points + f->n_segments), ARRAY(f->x0, 3 * f->n_vertices), ARRAY(f->x1, 3 * f->n_vertices)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,19 +191,14 @@ static PetscErrorCode surface_scene_gather(surface_scene *f, const contact_scene
   const surface_set set = {f->n_vertices, f->n_triangles, f->n_points, f->n_segments, a.triangle, a.point, a.segment,
                            f->radius,     f->n_bodies,    a.body,      f->meets,      a.is_rigid, a.rest};
   code                  = surface_contact_create(&set, &f->contact);
-  void *arrays[]        = {&a.triangle, &a.point, &a.segment, &a.body, &a.is_rigid, &a.rest};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&a.triangle, &a.point, &a.segment, &a.body, &a.is_rigid, &a.rest);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- positions ---- */
 
-static void pose(const rigid_frame *frame, const double X[3], double x[3])
-{
-  m3_mulv(x, frame->R, X);
-  v3_add(x, x, frame->c);
-}
+static void pose(const rigid_frame *frame, const double X[3], double x[3]) { rigid_frame_to_world(frame, X, x); }
 
 /* Positions at the end of the step: velocity v and free fall. */
 static void surface_scene_advance(const contact_scene *s, const double x0[3], const double *v, double x1[3])

@@ -17,13 +17,8 @@ PetscErrorCode articulated_constraints_create(articulated_body *b)
 {
   const int64_t n_v = b->tree.n_v, most = 2 * n_v + b->n_pins, entries = (4 + 3 * (int64_t)b->n_pins) * n_v;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("constraints of joints", most, sizeof *b->law, &b->law));
-  PetscCall(memory_alloc("constraints of joints", 3 * most + 1, sizeof *b->row_start, &b->row_start));
-  PetscCall(memory_alloc("constraints of joints", entries, sizeof *b->row_dof, &b->row_dof));
-  PetscCall(memory_alloc("constraints of joints", entries, sizeof *b->row_value, &b->row_value));
-  PetscCall(memory_alloc("constraints of joints", b->n_pins, sizeof *b->pin_at, &b->pin_at));
-  PetscCall(memory_alloc("motors", n_v, sizeof *b->motor, &b->motor));
-  PetscCall(memory_alloc("motors", n_v, sizeof *b->feed, &b->feed));
+  PetscCall(MEMORY_ALLOC("articulated body", ARRAY(b->law, most), ARRAY(b->row_start, 3 * most + 1), ARRAY(b->row_dof, entries),
+                         ARRAY(b->row_value, entries), ARRAY(b->pin_at, b->n_pins), ARRAY(b->motor, n_v), ARRAY(b->feed, n_v)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -600,44 +595,9 @@ void articulated_body_destroy(articulated_body *a)
     expression **const all[] = {&a->axis[k].target, &a->axis[k].rate, &a->axis[k].force, &a->axis[k].motion};
     for (int e = 0; e < 4; ++e) expression_destroy(all[e]);
   }
-  void *arrays[] = {&a->link,
-                    &a->names,
-                    &a->joints,
-                    &a->part,
-                    &a->axis,
-                    &a->pin,
-                    &a->q_of,
-                    &a->q,
-                    &a->q1,
-                    &a->v,
-                    &a->torque,
-                    &a->tau,
-                    &a->bias,
-                    &a->feed,
-                    &a->motor,
-                    &a->pin_at,
-                    &a->law,
-                    &a->row_start,
-                    &a->row_dof,
-                    &a->row_value,
-                    &a->u,
-                    &a->w,
-                    &a->L,
-                    &a->push,
-                    &a->R0,
-                    &a->R1,
-                    &a->p0,
-                    &a->p1,
-                    &a->c0,
-                    &a->F,
-                    &a->S,
-                    &a->M,
-                    &a->H,
-                    &a->J,
-                    &a->Jp,
-                    &a->prescribed,
-                    &a->prescribed_velocity};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&a->link, &a->names, &a->joints, &a->part, &a->axis, &a->pin, &a->q_of, &a->q, &a->q1, &a->v, &a->torque, &a->tau, &a->bias,
+              &a->feed, &a->motor, &a->pin_at, &a->law, &a->row_start, &a->row_dof, &a->row_value, &a->u, &a->w, &a->L, &a->push, &a->R0,
+              &a->R1, &a->p0, &a->p1, &a->c0, &a->F, &a->S, &a->M, &a->H, &a->J, &a->Jp, &a->prescribed, &a->prescribed_velocity);
   articulated_tree_destroy(&a->tree);
   document_destroy(&a->urdf);
   memory_free(&a);

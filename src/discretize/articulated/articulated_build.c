@@ -190,8 +190,7 @@ static PetscErrorCode order_links(articulated_builder *b)
 {
   int n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("links", b->links.n, sizeof(int), &b->order));
-  PetscCall(memory_alloc("links", b->links.n, sizeof(int), &b->joint_of));
+  PetscCall(MEMORY_ALLOC("links", ARRAY(b->order, b->links.n), ARRAY(b->joint_of, b->links.n)));
   for (int i = 0; i < b->links.n; ++i) b->joint_of[i] = -1;
   for (int k = 0; k < b->n_joints; ++k) {
     built_joint *j = &b->joints[k];
@@ -578,8 +577,7 @@ static PetscErrorCode create_link(const articulated_builder *b, articulated_body
   const size_t      size   = strlen(b->r->name) + strlen(listed_link(b, i)->name) + 2;
   const size_t      length = strlen(b->r->name) + strlen(joint) + sizeof ", joint \"\"";
   PetscFunctionBegin;
-  PetscCall(memory_alloc("links", 1, sizeof *link, &a->link[i]));
-  PetscCall(memory_alloc("links", (int64_t)size, 1, &a->names[i]));
+  PetscCall(MEMORY_ALLOC("links", ARRAY(a->link[i], 1), ARRAY(a->names[i], (int64_t)size)));
   (void)snprintf(a->names[i], size, "%s.%s", b->r->name, listed_link(b, i)->name);
   PetscCall(memory_alloc("links", (int64_t)length, 1, &a->joints[i]));
   (void)snprintf(a->joints[i], length, "%s, joint \"%s\"", b->r->name, joint);
@@ -748,9 +746,7 @@ static PetscErrorCode allocate_state(articulated_body *a)
               {&a->prescribed_velocity, n_v}};
   for (size_t k = 0; k < sizeof room / sizeof *room; ++k)
     PetscCall(memory_alloc("articulated body", room[k].n, sizeof(double), room[k].array));
-  PetscCall(memory_alloc("articulated body", n_v, sizeof(int64_t), &a->prescribed));
-  PetscCall(memory_alloc("articulated body", n_v, sizeof *a->axis, &a->axis));
-  PetscCall(memory_alloc("articulated body", n_v, sizeof(int), &a->q_of));
+  PetscCall(MEMORY_ALLOC("articulated body", ARRAY(a->prescribed, n_v), ARRAY(a->axis, n_v), ARRAY(a->q_of, n_v)));
   for (int k = 0; k < n_v; ++k)
     a->q_of[k] = -1, a->axis[k] = (articulated_axis){.lower = -INFINITY, .upper = INFINITY, .effort = INFINITY, .max_rate = INFINITY};
   a->n_links = n, a->n_q = a->tree.n_q, a->n_v = n_v;
@@ -767,10 +763,7 @@ static PetscErrorCode build_tree(articulated_builder *b, articulated_body *a)
   const PetscErrorCode code = articulated_tree_create(n, type, &a->tree);
   memory_free(&type);
   PetscCall(code);
-  PetscCall(memory_alloc("links", n, sizeof *a->link, &a->link));
-  PetscCall(memory_alloc("links", n, sizeof *a->names, &a->names));
-  PetscCall(memory_alloc("links", n, sizeof *a->joints, &a->joints));
-  PetscCall(memory_alloc("links", n, sizeof *a->part, &a->part));
+  PetscCall(MEMORY_ALLOC("links", ARRAY(a->link, n), ARRAY(a->names, n), ARRAY(a->joints, n), ARRAY(a->part, n)));
   for (int i = 0; i < n; ++i) a->tree.parent[i] = number_in_tree(b, joint_of_link(b, i)->parent);
   for (int i = 0; i < n; ++i) PetscCall(create_link(b, a, i));
   for (int i = 0; i < n; ++i) {
@@ -829,9 +822,7 @@ PetscErrorCode articulated_body_create(const body_request *r, const body_world *
   v3_copy(a->gravity, w->gravity);
   const PetscErrorCode code = build(&b, a);
   for (int k = 0; k < b.n_joints; ++k) expression_destroy(&b.joints[k].course);
-  memory_free(&b.joints);
-  memory_free(&b.order);
-  memory_free(&b.joint_of);
+  MEMORY_FREE(&b.joints, &b.order, &b.joint_of);
   if (code || has_errors(&b)) articulated_body_destroy(a);
   else *out = a;
   PetscCall(code);

@@ -24,29 +24,17 @@ PetscErrorCode articulated_tree_create(int n, const int *type, articulated_tree 
 {
   PetscFunctionBegin;
   *t = (articulated_tree){.n = n};
-  PetscCall(memory_alloc("links", n, sizeof(int), &t->parent));
-  PetscCall(memory_alloc("links", n, sizeof(int), &t->type));
-  PetscCall(memory_alloc("links", n + 1, sizeof(int), &t->q_start));
-  PetscCall(memory_alloc("links", n + 1, sizeof(int), &t->rate_start));
+  PetscCall(MEMORY_ALLOC("links", ARRAY(t->parent, n), ARRAY(t->type, n), ARRAY(t->q_start, n + 1), ARRAY(t->rate_start, n + 1)));
   for (int i = 0; i < n; ++i) {
     t->type[i]           = type[i];
     t->q_start[i + 1]    = t->q_start[i] + joint_type_positions((joint_type)type[i]);
     t->rate_start[i + 1] = t->rate_start[i] + joint_type_rates((joint_type)type[i]);
   }
   t->n_q = t->q_start[n], t->n_rates = t->rate_start[n];
-  PetscCall(memory_alloc("links", 3 * n, sizeof(double), &t->anchor));
-  PetscCall(memory_alloc("links", 9 * n, sizeof(double), &t->axes));
-  PetscCall(memory_alloc("links", n, sizeof(double), &t->mass));
-  PetscCall(memory_alloc("links", 3 * n, sizeof(double), &t->center));
-  PetscCall(memory_alloc("links", 9 * n, sizeof(double), &t->inertia));
-  PetscCall(memory_alloc("joints", t->n_rates, sizeof(int), &t->dof));
-  PetscCall(memory_alloc("joints", t->n_rates, sizeof(int), &t->leader));
-  PetscCall(memory_alloc("joints", t->n_rates, sizeof(double), &t->factor));
-  PetscCall(memory_alloc("joints", t->n_rates, sizeof(double), &t->offset));
-  PetscCall(memory_alloc("links", n, sizeof *t->composite, &t->composite));
-  PetscCall(memory_alloc("links", 6 * n, sizeof(double), &t->motion));
-  PetscCall(memory_alloc("links", 6 * n, sizeof(double), &t->force));
-  PetscCall(memory_alloc("mass matrix", (int64_t)t->n_rates * t->n_rates, sizeof(double), &t->full));
+  PetscCall(MEMORY_ALLOC("articulated tree", ARRAY(t->anchor, 3 * n), ARRAY(t->axes, 9 * n), ARRAY(t->mass, n), ARRAY(t->center, 3 * n),
+                         ARRAY(t->inertia, 9 * n), ARRAY(t->dof, t->n_rates), ARRAY(t->leader, t->n_rates), ARRAY(t->factor, t->n_rates),
+                         ARRAY(t->offset, t->n_rates), ARRAY(t->composite, n), ARRAY(t->motion, 6 * n), ARRAY(t->force, 6 * n),
+                         ARRAY(t->full, (int64_t)t->n_rates * t->n_rates)));
   for (int k = 0; k < t->n_rates; ++k) t->leader[k] = k, t->factor[k] = 1.0;
   articulated_tree_number(t);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,9 +42,8 @@ PetscErrorCode articulated_tree_create(int n, const int *type, articulated_tree 
 
 void articulated_tree_destroy(articulated_tree *t)
 {
-  void *arrays[] = {&t->parent, &t->type,   &t->q_start, &t->rate_start, &t->anchor,    &t->axes,   &t->mass,  &t->center, &t->inertia,
-                    &t->dof,    &t->leader, &t->factor,  &t->offset,     &t->composite, &t->motion, &t->force, &t->full};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&t->parent, &t->type, &t->q_start, &t->rate_start, &t->anchor, &t->axes, &t->mass, &t->center, &t->inertia, &t->dof,
+              &t->leader, &t->factor, &t->offset, &t->composite, &t->motion, &t->force, &t->full);
 }
 
 void articulated_tree_number(articulated_tree *t)

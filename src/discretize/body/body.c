@@ -20,10 +20,7 @@ PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, i
   for (int64_t i = 0; i < n_pairs; ++i)
     if (m == 0 || pair[i] != pair[m - 1]) pair[m++] = pair[i];
   PetscCheck(m <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld matrix blocks; at most 2^31 - 1 are supported", (long long)m);
-  PetscCall(memory_alloc("matrix rows", n + 1, sizeof **row_start, row_start));
-  PetscCall(memory_alloc("matrix columns", m, sizeof **col, col));
-  PetscCall(memory_alloc("matrix transposition", m, sizeof **transposed, transposed));
-  PetscCall(memory_alloc("matrix", 9 * m, sizeof **value, value));
+  PetscCall(MEMORY_ALLOC("body", ARRAY(*row_start, n + 1), ARRAY(*col, m), ARRAY(*transposed, m), ARRAY(*value, 9 * m)));
   for (int64_t i = 0; i < m; ++i) {
     (*col)[i] = (int32_t)(pair[i] & UINT32_MAX);
     ++(*row_start)[(pair[i] >> 32) + 1];

@@ -63,6 +63,19 @@ typedef struct {
   double  c[3], R[9], v[3], w[3], Jl[9];
   int64_t block; /* global index of the linear block (angular is block + 1), or -1 */
 } rigid_frame;
+/* out = R^T (x - c): a world position in the axes of the frame. */
+static inline void rigid_frame_to_local(const rigid_frame *f, const double x[3], double out[3])
+{
+  double d[3];
+  v3_sub(d, x, f->c);
+  m3_mulv_t(out, f->R, d);
+}
+/* out = c + R X: a position in the axes of the frame, in the world. */
+static inline void rigid_frame_to_world(const rigid_frame *f, const double X[3], double out[3])
+{
+  m3_mulv(out, f->R, X);
+  v3_add(out, out, f->c);
+}
 
 /* How the contact points of a body follow from its unknowns. */
 typedef enum {

@@ -1,7 +1,6 @@
 /* Three compiled expressions (core/expression.h) and their derivatives. */
 #include "discretize/body/vector_field.h"
 #include "core/expression.h"
-#include "core/math3.h"
 #include "core/memory.h"
 
 struct vector_field {

@@ -60,9 +60,6 @@ PetscErrorCode cloth_links_create(const triangle_mesh *m, const int64_t *cells, 
 
 void cloth_links_destroy(cloth_links *l)
 {
-  memory_free(&l->stretch);
-  memory_free(&l->shear);
-  memory_free(&l->across);
-  memory_free(&l->hinge);
+  MEMORY_FREE(&l->stretch, &l->shear, &l->across, &l->hinge);
   *l = (cloth_links){0};
 }

@@ -140,8 +140,7 @@ static void set_definite(void *context, bool is_wanted) { ((hinges *)context)->i
 static void hinges_destroy(void **context)
 {
   hinges *h = *context;
-  memory_free(&h->stiffness);
-  memory_free(&h->rest);
+  MEMORY_FREE(&h->stiffness, &h->rest);
   for (int k = 0; k < 9; ++k) memory_free(&h->gradient[k]);
   memory_free(context);
 }
@@ -160,8 +159,7 @@ PetscErrorCode hinges_add(nodal_body *b, double bending, double beta, int64_t n,
   PetscCall(memory_alloc("hinges", 1, sizeof *h, &h));
   set->context = h;
   h->beta      = beta;
-  PetscCall(memory_alloc("hinges", n, sizeof(double), &h->stiffness));
-  PetscCall(memory_alloc("hinges", n, sizeof(double), &h->rest));
+  PetscCall(MEMORY_ALLOC("hinges", ARRAY(h->stiffness, n), ARRAY(h->rest, n)));
   for (int k = 0; k < 9 && beta > 0.0; ++k) PetscCall(memory_alloc("hinges", n, sizeof(double), &h->gradient[k]));
   for (int64_t e = 0; e < n; ++e) {
     double arm[9], n1[3], n2[3];

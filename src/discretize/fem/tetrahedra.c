@@ -405,10 +405,7 @@ static void tetrahedra_destroy(void **context)
   tetrahedra *t = *context;
   tetrahedra_damping_destroy(&t->damping);
   memory_free(&t->volume);
-  for (int k = 0; k < 9; ++k) {
-    memory_free(&t->gradient[k]);
-    memory_free(&t->start[k]);
-  }
+  for (int k = 0; k < 9; ++k) MEMORY_FREE(&t->gradient[k], &t->start[k]);
   memory_free(context);
 }
 

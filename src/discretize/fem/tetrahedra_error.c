@@ -67,8 +67,7 @@ PetscErrorCode tetrahedra_error(const nodal_body *b, const vector_field *f, doub
   PetscFunctionBegin;
   SS_ASSERT(set);
   quadrature(q);
-  PetscCall(memory_alloc("errors of elements", set->n, sizeof *volume, &volume));
-  PetscCall(memory_alloc("errors of elements", set->n, sizeof *square, &square));
+  PetscCall(MEMORY_ALLOC("errors of elements", ARRAY(volume, set->n), ARRAY(square, set->n)));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < set->n; ++i) {
     const int32_t *node = set->node + 4 * i;

@@ -5,7 +5,7 @@
 
 void mac_bins_destroy(mac_bins *b)
 {
-  memory_free(&b->start), memory_free(&b->key), memory_free(&b->key_scratch), memory_free(&b->order), memory_free(&b->order_scratch);
+  MEMORY_FREE(&b->start, &b->key, &b->key_scratch, &b->order, &b->order_scratch);
   for (int a = 0; a < 3; ++a) memory_free(&b->x[a]);
   *b = (mac_bins){0};
 }
@@ -14,12 +14,9 @@ static PetscErrorCode mac_bins_reserve(mac_bins *b, int64_t n_slots)
 {
   const int64_t n = b->n;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("particles of cells", n_slots + 1, sizeof *b->start, &b->capacity[0], &b->start));
-  for (int a = 0; a < 3; ++a) PetscCall(memory_reserve("particles by cell", n, sizeof *b->x[a], &b->capacity[1 + a], &b->x[a]));
-  PetscCall(memory_reserve("cells of particles", n, sizeof *b->key, &b->capacity[4], &b->key));
-  PetscCall(memory_reserve("cells of particles", n, sizeof *b->key_scratch, &b->capacity[5], &b->key_scratch));
-  PetscCall(memory_reserve("order of particles", n, sizeof *b->order, &b->capacity[6], &b->order));
-  PetscCall(memory_reserve("order of particles", n, sizeof *b->order_scratch, &b->capacity[7], &b->order_scratch));
+  PetscCall(memory_reserve("particles of cells", n_slots + 1, sizeof *b->start, &b->slots_capacity, &b->start));
+  PetscCall(MEMORY_RESERVE("particles by cell", n, &b->capacity, ARRAY(b->x[0], 1), ARRAY(b->x[1], 1), ARRAY(b->x[2], 1), ARRAY(b->key, 1),
+                           ARRAY(b->key_scratch, 1), ARRAY(b->order, 1), ARRAY(b->order_scratch, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,7 +9,7 @@ typedef struct {
   double   *x[3];  /* [n] by slot, then by set and index; wrapped into the box where periodic */
   uint64_t *key, *key_scratch;
   int32_t  *order, *order_scratch;
-  int64_t   capacity[8];
+  int64_t   slots_capacity, capacity;
 } mac_bins;
 
 /* Sort the sets of particles given as in mac_grid_build, on the grid built from them. `b` may be from an earlier step. */

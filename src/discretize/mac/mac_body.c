@@ -66,8 +66,7 @@ static void mac_release(body_world *world)
 {
   if (!world->mac) return;
   mac_domain_destroy(&world->mac->domain);
-  memory_free(&world->mac->origins.x);
-  memory_free(&world->mac);
+  MEMORY_FREE(&world->mac->origins.x, &world->mac);
 }
 
 /* --- one body -------------------------------------------------------------------------------------------------------- */
@@ -135,10 +134,7 @@ static PetscErrorCode count_overlaps(const mac_domain *d, int pair[2], int64_t *
   PetscFunctionBegin;
   *n_cells = 0;
   for (int b = 0; b < d->bodies.n; ++b) n += d->bodies.particles[b]->n;
-  PetscCall(memory_alloc("cells of particles", n, sizeof *key, &key));
-  PetscCall(memory_alloc("cells of particles", n, sizeof *order, &order));
-  PetscCall(memory_alloc("cells of particles", n, sizeof *owner, &owner));
-  PetscCall(memory_alloc("cells of particles", d->bodies.n, sizeof *count, &count));
+  PetscCall(MEMORY_ALLOC("cells of particles", ARRAY(key, n), ARRAY(order, n), ARRAY(owner, n), ARRAY(count, d->bodies.n)));
   for (int b = 0; b < d->bodies.n; ++b)
     for (int64_t i = 0; i < d->bodies.particles[b]->n; ++i, ++k)
       key[k] = (uint64_t)cell_of(&d->state.grid, d->bodies.particles[b], i), owner[k] = b;
@@ -153,10 +149,7 @@ static PetscErrorCode count_overlaps(const mac_domain *d, int pair[2], int64_t *
     pair[0] = filled[0], pair[1] = filled[1];
     ++*n_cells;
   }
-  memory_free(&key);
-  memory_free(&order);
-  memory_free(&owner);
-  memory_free(&count);
+  MEMORY_FREE(&key, &order, &owner, &count);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

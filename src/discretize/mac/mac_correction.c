@@ -376,18 +376,19 @@ static neighbours room_of(float *mine, int64_t room)
 
 static PetscErrorCode mac_correction_reserve(mac_correction *c, int64_t n, int64_t n_slots)
 {
-  double **arrays[10] = {&c->slack,   &c->volume,  &c->reference, &c->multiplier, &c->wall[0],
-                         &c->wall[1], &c->wall[2], &c->move[0],   &c->move[1],    &c->move[2]};
+
   PetscFunctionBegin;
-  for (int k = 0; k < 10; ++k) PetscCall(memory_reserve("position correction", n, sizeof(double), &c->capacity[k], arrays[k]));
-  PetscCall(memory_reserve("position correction", n_slots, 1, &c->capacity[10], &c->is_pushing));
+  PetscCall(MEMORY_RESERVE("position correction", n, &c->capacity, ARRAY(c->slack, 1), ARRAY(c->volume, 1), ARRAY(c->reference, 1),
+                           ARRAY(c->multiplier, 1), ARRAY(c->wall[0], 1), ARRAY(c->wall[1], 1), ARRAY(c->wall[2], 1), ARRAY(c->move[0], 1),
+                           ARRAY(c->move[1], 1), ARRAY(c->move[2], 1)));
+  PetscCall(memory_reserve("position correction", n_slots, 1, &c->slots_capacity, &c->is_pushing));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void mac_correction_free(mac_correction *c)
 {
   mac_bins_destroy(&c->bins);
-  memory_free(&c->volume), memory_free(&c->slack), memory_free(&c->reference), memory_free(&c->multiplier), memory_free(&c->is_pushing);
+  MEMORY_FREE(&c->volume, &c->slack, &c->reference, &c->multiplier, &c->is_pushing);
   for (int a = 0; a < 3; ++a) memory_free(&c->wall[a]), memory_free(&c->move[a]);
 }
 
@@ -438,8 +439,7 @@ PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_
 #pragma omp for schedule(dynamic, 1)
     for (int64_t b = 0; b < g->n_blocks; ++b) block_moves(c, g, b, radius, longest, &around, &near);
   }
-  memory_free(&solids);
-  memory_free(&floats);
+  MEMORY_FREE(&solids, &floats);
   *is_done = n_pushing == 0;
   if (*is_done) PetscFunctionReturn(PETSC_SUCCESS);
 #pragma omp parallel for schedule(static)

@@ -12,7 +12,7 @@ typedef struct {
       *move[3];        /* [n] by bin; wall: gradient of the contribution of walls to the density */
   double   largest;    /* largest volume */
   uint8_t *is_pushing; /* [n_slots] some particle of the cell is too dense */
-  int64_t  capacity[11];
+  int64_t  capacity, slots_capacity;
 } mac_correction;
 
 /* Particles of one set: volume of each, the density kernel summed over their lattice, and the excess density tolerated next to

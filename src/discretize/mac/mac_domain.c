@@ -43,17 +43,13 @@ void mac_domain_destroy(mac_domain **out)
   mac_domain *d = *out;
   mac_state  *s = &d->state;
   for (int b = 0; b < d->bodies.n; ++b) {
-    memory_free(&d->seen[b].pressure);
-    memory_free(&d->seen[b].density);
+    MEMORY_FREE(&d->seen[b].pressure, &d->seen[b].density);
     for (int a = 0; a < 3; ++a) memory_free(&d->seen[b].move[a]);
-    memory_free(&d->start[b]);
-    memory_free(&d->tile_of[b]);
+    MEMORY_FREE(&d->start[b], &d->tile_of[b]);
   }
   particle_bodies_free(&d->bodies);
-  void *owned[] = {&d->seen,     &d->start,    &d->start_capacity, &d->tile_of, &d->tile_of_capacity, &d->tiles, &d->n,
-                   &d->x,        &d->key,      &d->key_scratch,    &d->order,   &d->order_scratch,    &s->rho,   &s->rest_density,
-                   &s->friction, &s->cohesion, &s->pressure};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) memory_free(owned[i]);
+  MEMORY_FREE(&d->seen, &d->start, &d->start_capacity, &d->tile_of, &d->tile_of_capacity, &d->tiles, &d->n, &d->x, &d->key, &d->key_scratch,
+              &d->order, &d->order_scratch, &s->rho, &s->rest_density, &s->friction, &s->cohesion, &s->pressure);
   for (int a = 0; a < 3; ++a) memory_free(&s->mass[a]), memory_free(&s->u[a]);
   for (int c = 0; c < MAC_MU_I_CONSTANTS; ++c) memory_free(&s->mu_i[c]);
   mac_correction_free(&d->correction);
@@ -75,13 +71,8 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
 
   PetscFunctionBeginUser;
   PetscCheck(m->flow, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: its material does not flow", name);
-  PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->n, &d->n));
-  PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->x, &d->x));
-  PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->seen, &d->seen));
-  PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->start, &d->start));
-  PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->start_capacity, &d->start_capacity));
-  PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of, &d->tile_of));
-  PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of_capacity, &d->tile_of_capacity));
+  PetscCall(MEMORY_RESIZE("mac bodies", ARRAY(d->n, n + 1), ARRAY(d->x, n + 1), ARRAY(d->seen, n + 1), ARRAY(d->start, n + 1),
+                          ARRAY(d->start_capacity, n + 1), ARRAY(d->tile_of, n + 1), ARRAY(d->tile_of_capacity, n + 1)));
   d->seen[n]           = (mac_samples){0};
   d->start[n]          = NULL;
   d->tile_of[n]        = NULL;
@@ -498,8 +489,7 @@ PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_soli
   PetscFunctionBegin;
   timer_begin(TIMER_G2P);
   d->is_laid_out = false;
-  PetscCall(memory_alloc("solids", n, sizeof *placed, &placed));
-  PetscCall(memory_alloc("solids", n, sizeof *own, &own));
+  PetscCall(MEMORY_ALLOC("solids", ARRAY(placed, n), ARRAY(own, n)));
   for (int i = 0; i < n; ++i) placed[i] = mac_solid_placed(&solids[i], &d->state.grid);
   PetscErrorCode code = move_particles_out(d, n, placed, own);
   if (!code) code = contain_all(d);
@@ -509,8 +499,7 @@ PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_soli
     if (!code) code = contain_all(d);
   }
   for (int i = 0; i < n && impulse; ++i) memcpy(impulse[i], own[i], sizeof own[i]);
-  memory_free(&placed);
-  memory_free(&own);
+  MEMORY_FREE(&placed, &own);
   timer_end(TIMER_G2P);
   PetscFunctionReturn(code);
 }

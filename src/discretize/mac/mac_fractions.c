@@ -307,8 +307,8 @@ static void scale_overlaps(mac_share *s, int n)
 static PetscErrorCode compute_solid_fractions(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area)
 {
   PetscFunctionBegin;
-  PetscCall(memory_reserve("solids on the grid", n_solids, sizeof *w->placed, &w->capacity[16], &w->placed));
-  PetscCall(memory_reserve("solids of blocks", g->n_blocks + 1, sizeof *w->share_start, &w->capacity[17], &w->share_start));
+  PetscCall(memory_reserve("solids on the grid", n_solids, sizeof *w->placed, &w->placed_capacity, &w->placed));
+  PetscCall(memory_reserve("solids of blocks", g->n_blocks + 1, sizeof *w->share_start, &w->starts_capacity, &w->share_start));
   w->n_solids = n_solids;
   for (int r = 0; r < n_solids; ++r) w->placed[r] = mac_solid_placed(solids + r, g);
   w->share_start[0] = 0;
@@ -320,7 +320,7 @@ static PetscErrorCode compute_solid_fractions(mac_weights *w, const mac_grid *g,
   }
   for (int64_t b = 0; b < g->n_blocks; ++b) w->share_start[b + 1] += w->share_start[b];
   w->n_shares = w->share_start[g->n_blocks];
-  PetscCall(memory_reserve("shares of solids", w->n_shares, sizeof *w->share, &w->capacity[18], &w->share));
+  PetscCall(memory_reserve("shares of solids", w->n_shares, sizeof *w->share, &w->shares_capacity, &w->share));
 #pragma omp parallel for schedule(dynamic, 4)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_share *s = w->share + w->share_start[b];
@@ -602,8 +602,7 @@ static const double LEAST_OPEN = 0.05; /* share of a kernel outside solids; with
 static PetscErrorCode reserve_ghosts(mac_weights *w, int64_t n)
 {
   PetscFunctionBegin;
-  PetscCall(memory_reserve("distances", n, sizeof *w->center, &w->capacity[21], &w->center));
-  PetscCall(memory_reserve("open shares of centres", n, sizeof *w->center_open, &w->capacity[22], &w->center_open));
+  PetscCall(MEMORY_RESERVE("distances", n, &w->ghosts_capacity, ARRAY(w->center, 1), ARRAY(w->center_open, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -764,26 +763,20 @@ static const double LEAST_FLUID = 0.01; /* of a face: with a smaller share it co
 
 void mac_weights_destroy(mac_weights *w)
 {
-  memory_free(&w->half), memory_free(&w->center), memory_free(&w->center_open);
-  memory_free(&w->cell_liquid), memory_free(&w->cell_fluid);
+  MEMORY_FREE(&w->half, &w->center, &w->center_open, &w->cell_liquid, &w->cell_fluid);
   for (int a = 0; a < 3; ++a) memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]);
-  memory_free(&w->share_start), memory_free(&w->block_fill), memory_free(&w->share), memory_free(&w->placed);
-  memory_free(&w->occupied);
+  MEMORY_FREE(&w->share_start, &w->block_fill, &w->share, &w->placed, &w->occupied);
   *w = (mac_weights){0};
 }
 
 static PetscErrorCode mac_fractions_reserve(mac_weights *w, int64_t n)
 {
-  int64_t *capacity = w->capacity;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("fractions of half-cells", MAC_HALVES * n, sizeof *w->half, capacity++, &w->half));
-  PetscCall(memory_reserve("fill of blocks", n / MAC_BLOCK, sizeof *w->block_fill, &w->capacity[19], &w->block_fill));
-  PetscCall(memory_reserve("occupied cells", n / MAC_BLOCK, sizeof *w->occupied, &w->capacity[20], &w->occupied));
-  double **const sample[] = {&w->cell_liquid,    &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2],
-                             &w->edge_liquid[0], &w->edge_liquid[1], &w->edge_liquid[2], &w->cell_fluid,
-                             &w->face_fluid[0],  &w->face_fluid[1],  &w->face_fluid[2]};
-  for (size_t s = 0; s < sizeof sample / sizeof *sample; ++s)
-    PetscCall(memory_reserve("fractions", n, sizeof(double), capacity++, sample[s]));
+  PetscCall(MEMORY_RESERVE("fill of blocks", n / MAC_BLOCK, &w->blocks_capacity, ARRAY(w->block_fill, 1), ARRAY(w->occupied, 1)));
+  PetscCall(MEMORY_RESERVE("fractions", n, &w->slots_capacity, ARRAY(w->half, MAC_HALVES), ARRAY(w->cell_liquid, 1),
+                           ARRAY(w->face_liquid[0], 1), ARRAY(w->face_liquid[1], 1), ARRAY(w->face_liquid[2], 1),
+                           ARRAY(w->edge_liquid[0], 1), ARRAY(w->edge_liquid[1], 1), ARRAY(w->edge_liquid[2], 1), ARRAY(w->cell_fluid, 1),
+                           ARRAY(w->face_fluid[0], 1), ARRAY(w->face_fluid[1], 1), ARRAY(w->face_fluid[2], 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -47,7 +47,8 @@ typedef struct {
   mac_placed *placed;      /* [n_solids] */
   int8_t     *block_fill;  /* [n_blocks] all half-cells within the box full 1, empty 0, neither -1 */
   uint64_t   *occupied;    /* [n_blocks] a bit for each cell that contains particles */
-  int64_t     capacity[23], n_solids;
+  int64_t     n_solids;
+  int64_t     slots_capacity, blocks_capacity, placed_capacity, starts_capacity, shares_capacity, ghosts_capacity;
 } mac_weights;
 
 typedef struct {

@@ -32,7 +32,7 @@ PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3]
 
 void mac_grid_destroy(mac_grid *g)
 {
-  memory_free(&g->block_of), memory_free(&g->block), memory_free(&g->occupied);
+  MEMORY_FREE(&g->block_of, &g->block, &g->occupied);
   *g = (mac_grid){0};
 }
 

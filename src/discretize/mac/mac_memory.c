@@ -12,8 +12,7 @@ PetscErrorCode mac_memory_create(mac_memory **out)
 void mac_memory_destroy(mac_memory **m)
 {
   if (!*m) return;
-  memory_free(&(*m)->key), memory_free(&(*m)->pressure), memory_free(&(*m)->stress), memory_free(&(*m)->multiplier);
-  memory_free(m);
+  MEMORY_FREE(&(*m)->key, &(*m)->pressure, &(*m)->stress, &(*m)->multiplier, m);
 }
 
 /* Ascends with the slot on any grid of one box; a table has less than 2^31 blocks. */
@@ -24,13 +23,13 @@ static uint64_t key_of_slot(const mac_grid *g, int64_t slot)
   return block * MAC_BLOCK + (uint64_t)(slot % MAC_BLOCK);
 }
 
-static PetscErrorCode mac_memory_reserve(mac_memory *m, int64_t n)
+static PetscErrorCode mac_memory_resize(void *context, int64_t n_rows)
 {
+  mac_memory *m = context;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("remembered cells", n, sizeof *m->key, &m->capacity[0], &m->key));
-  PetscCall(memory_reserve("remembered pressure", n, sizeof *m->pressure, &m->capacity[1], &m->pressure));
-  PetscCall(memory_reserve("remembered stress", MAC_STRESSES * n, sizeof *m->stress, &m->capacity[2], &m->stress));
-  PetscCall(memory_reserve("remembered multipliers", n, sizeof *m->multiplier, &m->capacity[3], &m->multiplier));
+  PetscCall(MEMORY_RESERVE("pressure and stress of the last step", n_rows, &m->capacity, ARRAY(m->key, 1), ARRAY(m->pressure, 1),
+                           ARRAY(m->stress, MAC_STRESSES), ARRAY(m->multiplier, 1)));
+  m->n = n_rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,7 +56,7 @@ PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_syst
 {
   int64_t n = 0, cell = 0, sample = 0;
   PetscFunctionBegin;
-  PetscCall(mac_memory_reserve(m, y->n_cells + y->n_stress));
+  PetscCall(mac_memory_resize(m, y->n_cells + y->n_stress));
   while (cell < y->n_cells || sample < y->n_stress) {
     const int64_t at_cell   = cell < y->n_cells ? y->cell_slot[cell] : INT64_MAX,
                   at_sample = sample < y->n_stress ? y->stress_slot[sample] : INT64_MAX;
@@ -71,15 +70,6 @@ PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_syst
     ++n;
   }
   m->n = n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode mac_memory_resize(void *context, int64_t n_rows)
-{
-  mac_memory *m = context;
-  PetscFunctionBegin;
-  PetscCall(mac_memory_reserve(m, n_rows));
-  m->n = n_rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

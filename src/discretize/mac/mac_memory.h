@@ -7,7 +7,7 @@
 
 /* One row for every cell that is active or has a stress sample at one of its lower edges, in the order of slots. */
 typedef struct {
-  int64_t   n, capacity[4];
+  int64_t   n, capacity;
   uint64_t *key;        /* [n] ascending: block and cell in it */
   double   *pressure;   /* [n] Pa */
   double   *stress;     /* [n][5] Pa, in the basis of the system; 0 where there was no sample */

@@ -3,7 +3,6 @@
 #include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_velocity.h"
 #include "discretize/mac/mac_system.h"
-#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -128,11 +127,8 @@ static PetscErrorCode number_cells(mac_assembly *c)
   y->n_cells = prefix_sum(g->n_blocks, count);
   PetscCheck(y->n_cells < INT32_MAX / MAC_STRESSES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "%" PRId64 " active cells exceed the range of 32-bit indices; use larger cells", y->n_cells);
-  PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->cell_slot, &y->capacity[0], &y->cell_slot));
-  PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->ijk, &y->capacity[1], &y->ijk));
-  PetscCall(memory_reserve("friction of cells", y->n_cells, sizeof *y->friction, &y->capacity[2], &y->friction));
-  PetscCall(memory_reserve("cohesion of cells", y->n_cells, sizeof *y->cohesion, &y->capacity[3], &y->cohesion));
-  PetscCall(memory_reserve("density of cells", y->n_cells, sizeof *y->rest_density, &y->capacity[4], &y->rest_density));
+  PetscCall(MEMORY_RESERVE("active cells", y->n_cells, &y->cells_capacity, ARRAY(y->cell_slot, 1), ARRAY(y->ijk, 1), ARRAY(y->friction, 1),
+                           ARRAY(y->cohesion, 1), ARRAY(y->rest_density, 1)));
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     int64_t i = count[b];
@@ -289,8 +285,7 @@ static PetscErrorCode number_faces(mac_assembly *c)
       }
   }
   y->n_faces = prefix_sum(g->n_blocks, count);
-  PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_slot, &y->capacity[5], &y->face_slot));
-  PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_axis, &y->capacity[6], &y->face_axis));
+  PetscCall(MEMORY_RESERVE("unknown faces", y->n_faces, &y->faces_capacity, ARRAY(y->face_slot, 1), ARRAY(y->face_axis, 1)));
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     int64_t f = count[b];
@@ -320,9 +315,8 @@ static bool is_active_edge(const mac_assembly *c, int64_t slot, const int64_t *t
 static PetscErrorCode reserve_stresses(mac_system *y)
 {
   PetscFunctionBegin;
-  PetscCall(memory_reserve("stress samples", y->n_stress, sizeof *y->component, &y->capacity[18], &y->component));
-  PetscCall(memory_reserve("stress samples", y->n_stress, sizeof *y->sample_cells, &y->capacity[19], &y->sample_cells));
-  PetscCall(memory_reserve("stress samples", y->n_stress, sizeof *y->stress_slot, &y->capacity[20], &y->stress_slot));
+  PetscCall(MEMORY_RESERVE("stress samples", y->n_stress, &y->stress_capacity, ARRAY(y->component, 1), ARRAY(y->sample_cells, 1),
+                           ARRAY(y->stress_slot, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,13 +387,11 @@ static PetscErrorCode reserve_active(mac_assembly *c)
   const int64_t n = c->g->n_slots;
   mac_system   *y = c->y;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("cells of slots", n, sizeof *y->cell_of, &y->capacity[7], &y->cell_of));
-  PetscCall(memory_reserve("weights of normal stress", n, sizeof *y->normal_weight, &y->capacity[8], &y->normal_weight));
-  for (int a = 0; a < 3; ++a) {
-    PetscCall(memory_reserve("faces of slots", n, sizeof *y->face_of[a], &y->capacity[9 + a], &y->face_of[a]));
-    PetscCall(memory_reserve("weights of edges", n, sizeof *y->edge_weight[a], &y->capacity[12 + a], &y->edge_weight[a]));
-    PetscCall(memory_reserve("counts of blocks", c->g->n_blocks + 1, sizeof *y->block_count[a], &y->capacity[15 + a], &y->block_count[a]));
-  }
+  PetscCall(MEMORY_RESERVE("cells and faces of slots", n, &y->slots_capacity, ARRAY(y->cell_of, 1), ARRAY(y->normal_weight, 1),
+                           ARRAY(y->face_of[0], 1), ARRAY(y->face_of[1], 1), ARRAY(y->face_of[2], 1), ARRAY(y->edge_weight[0], 1),
+                           ARRAY(y->edge_weight[1], 1), ARRAY(y->edge_weight[2], 1)));
+  PetscCall(MEMORY_RESERVE("counts of blocks", c->g->n_blocks + 1, &y->blocks_capacity, ARRAY(y->block_count[0], 1),
+                           ARRAY(y->block_count[1], 1), ARRAY(y->block_count[2], 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,10 +489,8 @@ static bool is_known(const mac_assembly *c, int axis, int64_t slot, const int64_
 static PetscErrorCode mac_system_reserve(mac_system *y, int64_t n_slots)
 {
   PetscFunctionBegin;
-  for (int a = 0; a < 3; ++a) {
-    PetscCall(memory_reserve("layers of faces", n_slots, sizeof *y->layer[a], &y->capacity[24 + a], &y->layer[a]));
-    PetscCall(memory_reserve("masses of faces", n_slots, sizeof *y->mass[a], &y->capacity[27 + a], &y->mass[a]));
-  }
+  PetscCall(MEMORY_RESERVE("layers and masses of faces", n_slots, &y->mass_capacity, ARRAY(y->layer[0], 1), ARRAY(y->layer[1], 1),
+                           ARRAY(y->layer[2], 1), ARRAY(y->mass[0], 1), ARRAY(y->mass[1], 1), ARRAY(y->mass[2], 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -602,7 +592,7 @@ static PetscErrorCode find_light_faces(mac_system *y)
   for (int64_t f = 0; f < y->n_faces; ++f) {
     const double least = least_mass(y, f);
     if (!(least - y->mass[y->face_axis[f]][y->face_slot[f]] > ROUNDING * least)) continue;
-    PetscCall(memory_reserve("light faces", y->n_light + 1, sizeof *y->light, &y->capacity[36], &y->light));
+    PetscCall(memory_reserve("light faces", y->n_light + 1, sizeof *y->light, &y->light_capacity, &y->light));
     y->light[y->n_light++] = (int32_t)f;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -628,7 +618,7 @@ static PetscErrorCode find_loans(mac_assembly *c)
     const int    n      = find_lenders(c, axis, slot, tile, &lent, lender);
     const double target = lent < full ? lent * y->weight[f] / volume : least, lack = target - y->mass[axis][slot];
     if (!(lack > ROUNDING * target)) continue;
-    PetscCall(memory_reserve("loans of mass", y->n_loans + n, sizeof *y->loan, &y->capacity[30], &y->loan));
+    PetscCall(memory_reserve("loans of mass", y->n_loans + n, sizeof *y->loan, &y->loans_capacity, &y->loan));
     for (int q = 0; q < n; ++q) y->loan[y->n_loans++] = (mac_loan){lender[q], (int32_t)f, lack / n};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -757,8 +747,8 @@ static PetscErrorCode apply_wall_friction(mac_assembly *c)
 {
   mac_system *y = c->y;
   PetscFunctionBegin;
-  for (int a = 0; a < 3; ++a)
-    PetscCall(memory_reserve("friction of walls", c->g->n_slots, sizeof *y->left[a], &y->capacity[31 + a], &y->left[a]));
+  PetscCall(MEMORY_RESERVE("friction of walls", c->g->n_slots, &y->left_capacity, ARRAY(y->left[0], 1), ARRAY(y->left[1], 1),
+                           ARRAY(y->left[2], 1)));
   double *const *left = y->left;
 #pragma omp parallel
   for (int pass = 0; pass < 2; ++pass) { /* first all factors, from the unchanged velocities */
@@ -958,14 +948,13 @@ typedef struct {
 } row_job;
 enum { MAX_JOBS = 4, MAX_ENTRIES = 16 };
 
-/* Allocate the arrays of the matrix, or reuse those of an earlier step, of size capacity[0 ... 2]. */
+/* Allocate the arrays of the matrix, or reuse those of an earlier step, of size capacity[0] (rows) and capacity[1] (entries). */
 static PetscErrorCode reserve_rows(const row_job *j, int64_t *capacity)
 {
   PetscFunctionBegin;
   j->to->n_rows = j->n, j->to->n_cols = j->n_cols;
   PetscCall(memory_reserve("operator's rows", j->n + 1, sizeof *j->to->start, &capacity[0], &j->to->start));
-  PetscCall(memory_reserve("operator's columns", j->n * j->most, sizeof *j->to->col, &capacity[1], &j->to->col));
-  PetscCall(memory_reserve("operator's values", j->n * j->most, sizeof *j->to->value, &capacity[2], &j->to->value));
+  PetscCall(MEMORY_RESERVE("operator's columns", j->n * j->most, &capacity[1], ARRAY(j->to->col, 1), ARRAY(j->to->value, 1)));
   j->to->start[0] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1017,8 +1006,7 @@ static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row
   for (int q = 0; q < n_jobs; ++q) PetscCall(reserve_rows(jobs + q, y->rows_capacity[q]));
   /* for any smaller number of threads: shares are rounded up by one row */
   const int64_t room = threads > 1 ? most_of_thread(n_jobs, jobs, 1) + threads * (int64_t)MAX_ENTRIES : 0;
-  PetscCall(memory_reserve("operator's scratch rows", room, sizeof *y->row_col, &y->capacity[34], &y->row_col));
-  PetscCall(memory_reserve("operator's scratch rows", room, sizeof *y->row_value, &y->capacity[35], &y->row_value));
+  PetscCall(MEMORY_RESERVE("operator's scratch rows", room, &y->row_capacity, ARRAY(y->row_col, 1), ARRAY(y->row_value, 1)));
   PetscCall(memory_alloc("entries of threads", MAX_JOBS * threads, sizeof *n_entries, &n_entries));
 #pragma omp parallel
   {
@@ -1071,9 +1059,8 @@ static PetscErrorCode set_faces(mac_assembly *c)
   mac_system *y         = c->y;
   double      otherwise = 0.0;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("face velocities", y->n_faces, sizeof *y->u, &y->capacity[21], &y->u));
-  PetscCall(memory_reserve("face mobilities", y->n_faces, sizeof *y->mobility, &y->capacity[22], &y->mobility));
-  PetscCall(memory_reserve("face weights", y->n_faces, sizeof *y->weight, &y->capacity[23], &y->weight));
+  PetscCall(
+      MEMORY_RESERVE("face velocities", y->n_faces, &y->velocity_capacity, ARRAY(y->u, 1), ARRAY(y->mobility, 1), ARRAY(y->weight, 1)));
   for (int64_t i = 0; i < y->n_cells; ++i)
     if (y->rest_density[i] > otherwise) otherwise = y->rest_density[i];
 #pragma omp parallel
@@ -1103,7 +1090,7 @@ static PetscErrorCode assemble_operators(mac_assembly *c)
   PetscCall(assemble_rows(c, is_direct ? MAX_JOBS : MAX_JOBS - 1, jobs));
   if (!is_direct) {
     sparse_rows_destroy(&y->DT);
-    for (int q = 0; q < 3; ++q) y->rows_capacity[3][q] = 0;
+    y->rows_capacity[3][0] = y->rows_capacity[3][1] = 0;
     PetscCall(sparse_rows_transposed(&y->D, &y->DT));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1203,9 +1190,8 @@ static PetscErrorCode assemble_coupling(const mac_assembly *c, int64_t n, const 
     const int64_t here = count[q];
     count[q]           = out->n, out->n += here;
   }
-  PetscErrorCode code = memory_reserve("couplings", out->n, sizeof *out->sample, &out->capacity[0], &out->sample);
-  if (!code) code = memory_reserve("couplings", out->n, sizeof *out->solid, &out->capacity[1], &out->solid);
-  if (!code) code = memory_reserve("couplings", out->n, sizeof *out->wrench, &out->capacity[2], &out->wrench);
+  const PetscErrorCode code =
+      MEMORY_RESERVE("couplings", out->n, &out->capacity, ARRAY(out->sample, 1), ARRAY(out->solid, 1), ARRAY(out->wrench, 1));
   if (!code) {
 #pragma omp parallel for schedule(dynamic)
     for (int64_t q = 0; q < n_chunks; ++q)
@@ -1230,19 +1216,14 @@ static void destroy_coupling(mac_coupling *f) { memory_free(&f->sample), memory_
 
 void mac_system_destroy(mac_system *y)
 {
-  memory_free(&y->face_slot), memory_free(&y->face_axis), memory_free(&y->cell_slot), memory_free(&y->ijk);
-  memory_free(&y->u), memory_free(&y->mobility), memory_free(&y->weight);
+  MEMORY_FREE(&y->face_slot, &y->face_axis, &y->cell_slot, &y->ijk, &y->u, &y->mobility, &y->weight);
   sparse_rows_destroy(&y->G), sparse_rows_destroy(&y->GT), sparse_rows_destroy(&y->D), sparse_rows_destroy(&y->DT);
   destroy_coupling(&y->F_p), destroy_coupling(&y->F_s);
-  memory_free(&y->friction), memory_free(&y->cohesion), memory_free(&y->rest_density);
-  memory_free(&y->component), memory_free(&y->sample_cells), memory_free(&y->stress_slot);
-  memory_free(&y->light), memory_free(&y->loan);
-  memory_free(&y->row_col), memory_free(&y->row_value);
-  memory_free(&y->cell_of), memory_free(&y->normal_weight);
+  MEMORY_FREE(&y->friction, &y->cohesion, &y->rest_density, &y->component, &y->sample_cells, &y->stress_slot, &y->light, &y->loan, &y->row_col,
+              &y->row_value, &y->cell_of, &y->normal_weight);
   for (int a = 0; a < 3; ++a) {
-    memory_free(&y->face_of[a]), memory_free(&y->edge_weight[a]), memory_free(&y->block_count[a]);
-    memory_free(&y->layer[a]), memory_free(&y->mass[a]), memory_free(&y->left[a]);
-    memory_free(&y->hourglass[0][a]), memory_free(&y->hourglass[1][a]);
+    MEMORY_FREE(&y->face_of[a], &y->edge_weight[a], &y->block_count[a], &y->layer[a], &y->mass[a], &y->left[a], &y->hourglass[0][a],
+                &y->hourglass[1][a]);
   }
   mac_weights_destroy(&y->weights);
   mac_bins_destroy(&y->bins);

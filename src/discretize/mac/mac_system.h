@@ -37,7 +37,7 @@ typedef struct {
   int64_t  n;
   int32_t *sample, *solid;
   double (*wrench)[6];
-  int64_t capacity[3];
+  int64_t capacity;
 } mac_coupling;
 
 /* Loan of mass from a heavy face to a light neighbour of the same axis, as a share of the lender's mass before this loan. */
@@ -78,7 +78,8 @@ typedef struct {
   int64_t *block_count[3];
   int32_t *row_col;
   double  *row_value;
-  int64_t  capacity[37], rows_capacity[4][3];
+  int64_t  cells_capacity, faces_capacity, stress_capacity, slots_capacity, blocks_capacity, mass_capacity, light_capacity, loans_capacity, left_capacity;
+  int64_t  velocity_capacity, row_capacity, rows_capacity[4][2];
   /* scratch of mac_hourglass_apply: [2] by the axis of edges */
   double *hourglass[2][3];
   int64_t hourglass_capacity[2][3];

@@ -713,11 +713,9 @@ PetscErrorCode mac_reserve_samples(mac_domain *d)
     s->n            = n;
     if (n <= s->capacity) continue;
     s->capacity = n + n / 8;
-    memory_free(&s->pressure);
-    memory_free(&s->density);
+    MEMORY_FREE(&s->pressure, &s->density);
     for (int a = 0; a < 3; ++a) memory_free(&s->move[a]);
-    PetscCall(memory_alloc("mac frame fields", s->capacity, sizeof(double), &s->pressure));
-    PetscCall(memory_alloc("mac frame fields", s->capacity, sizeof(double), &s->density));
+    PetscCall(MEMORY_ALLOC("mac frame fields", ARRAY(s->pressure, s->capacity), ARRAY(s->density, s->capacity)));
     for (int a = 0; a < 3; ++a) PetscCall(memory_alloc("mac moves", s->capacity, sizeof(double), &s->move[a]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

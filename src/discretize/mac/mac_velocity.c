@@ -146,8 +146,7 @@ PetscErrorCode mac_velocity_transfer_mass(const mac_grid *g, uint8_t *const laye
       for (int a = 0; a < 3; ++a)
         if (is_given(g, b, gives + a * g->n_blocks)) average_block(g, b, which, layer[a], share + a * g->n_slots, mass[a], u[a]);
   }
-  memory_free(&gives);
-  memory_free(&share);
+  MEMORY_FREE(&gives, &share);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,9 +25,7 @@ PetscErrorCode material_create(const char *name, const material_law *law, const 
 void material_destroy(material **m)
 {
   if (!*m) return;
-  memory_free(&(*m)->constants);
-  memory_free(&(*m)->flow);
-  memory_free(m);
+  MEMORY_FREE(&(*m)->constants, &(*m)->flow, m);
 }
 
 void material_small_strain(const material *m, double *mu, double *lambda)

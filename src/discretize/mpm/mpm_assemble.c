@@ -9,8 +9,8 @@
  * the order of additions to an entry is that of the rounds. Walls send contributions elsewhere: then one thread does it all. */
 #include "discretize/mpm/mpm_assemble.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "core/team.h"
-#include "core/timer.h"
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,11 +74,6 @@ static int64_t period_of(const mpm_walls *w, double h, int axis)
   return n == 2 ? llrint((plane[1] - plane[0]) / h) : 0;
 }
 
-static int mpm_assemble_compare(const void *a, const void *b)
-{
-  return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
-}
-
 int mpm_couplings(const mpm_grid *g, const mpm_walls *walls, int64_t dof, int32_t *other)
 {
   int64_t node[3], period[3], s[3];
@@ -98,7 +93,7 @@ int mpm_couplings(const mpm_grid *g, const mpm_walls *walls, int64_t dof, int32_
         const int n_near = near_nodes(g, at, near);
         for (int k = 0; k < n_near; ++k) found[n++] = image_of(walls, near[k]);
       }
-  qsort(found, (size_t)n, sizeof *found, mpm_assemble_compare);
+  qsort(found, (size_t)n, sizeof *found, sort_compare_int32);
   for (int k = 0; k < n; ++k)
     if (m == 0 || found[k] != other[m - 1]) other[m++] = found[k];
   return m;
@@ -325,9 +320,8 @@ static PetscErrorCode scratch_create(const mpm_grid *g, int n_threads, scratch *
                 n_T = round_up(3 * LANES * (COLUMNS(K) + LANES)), n_tile = round_up(2 * g->n_dofs) / 2 + 16, n_cube = round_up(cube) + 8,
                 n_slot = round_up((int64_t)cube * span * span * span) + 16;
   PetscFunctionBeginUser;
-  PetscCall(memory_alloc("mpm assembly", n_threads, sizeof **out, out));
-  PetscCall(memory_alloc("mpm assembly", n_threads * (n_sum + n_r + n_T), sizeof **reals, reals));
-  PetscCall(memory_alloc("mpm assembly", n_threads * (n_tile + n_cube + n_slot), sizeof **integers, integers));
+  PetscCall(MEMORY_ALLOC("mpm assembly", ARRAY(*out, n_threads), ARRAY(*reals, n_threads * (n_sum + n_r + n_T)),
+                         ARRAY(*integers, n_threads * (n_tile + n_cube + n_slot))));
   for (int t = 0; t < n_threads; ++t) {
     scratch *s = &(*out)[t];
     s->sum     = *reals + t * (n_sum + n_r + n_T);
@@ -383,8 +377,7 @@ PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *b
   const int n_threads = walls->n_walls > 0 ? 1 : team_threads();
   PetscCall(scratch_create(g, n_threads, &own, &reals, &integers));
   PetscCall(find_images(g, walls, &image));
-  PetscCall(memory_alloc("mpm assembly", g->n_clusters, sizeof *order, &order));
-  PetscCall(memory_alloc("mpm assembly", 8 * (int64_t)n_bodies + 1, sizeof *start, &start));
+  PetscCall(MEMORY_ALLOC("mpm assembly", ARRAY(order, g->n_clusters), ARRAY(start, 8 * (int64_t)n_bodies + 1)));
   to.image = image;
   sort_rounds(g, n_bodies, order, start);
   for (int round = 0; round < 8 * n_bodies; ++round) {
@@ -402,11 +395,6 @@ PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *b
     double *block = block_rows_at(H, first_block + i, first_block + i);
     for (int k = 0; k < 3; ++k) block[4 * k] += g->mass[i];
   }
-  memory_free(&order);
-  memory_free(&start);
-  memory_free(&image);
-  memory_free(&own);
-  memory_free(&reals);
-  memory_free(&integers);
+  MEMORY_FREE(&order, &start, &image, &own, &reals, &integers);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,5 @@
 /* Bodies of kind mpm: job keys and creation of the shared domain. See mpm_body.h. */
 #include "discretize/mpm/mpm_body.h"
-#include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/particles/particle_fill.h"
 
@@ -162,8 +161,7 @@ static void mpm_release(body_world *world)
   if (!world->mpm) return;
   mpm_domain_destroy(&world->mpm->domain);
   vector_field_destroy(&world->mpm->body_force);
-  memory_free(&world->mpm->origins.x);
-  memory_free(&world->mpm);
+  MEMORY_FREE(&world->mpm->origins.x, &world->mpm);
 }
 
 /* --- one body -------------------------------------------------------------------------------------------------------- */

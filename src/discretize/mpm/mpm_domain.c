@@ -99,12 +99,7 @@ void mpm_domain_destroy(mpm_domain **out)
   particle_bodies_free(&d->bodies);
   memory_free(&d->marks);
   mpm_walls_free(&d->walls);
-  memory_free(&d->external);
-  memory_free(&d->masked);
-  memory_free(&d->internal);
-  memory_free(&d->last_v);
-  memory_free(&d->leading);
-  memory_free(&d->follower);
+  MEMORY_FREE(&d->external, &d->masked, &d->internal, &d->last_v, &d->leading, &d->follower);
   mpm_tangent_free(&d->tangent);
   mpm_grid_destroy(&d->grid);
   memory_free(out);

@@ -10,9 +10,7 @@ enum { BUFFER = MATERIAL_BATCH + 8 }; /* a group's vectors may reach beyond the 
 void mpm_tangent_free(mpm_tangent *t)
 {
   for (int b = 0; b < t->n_bodies; ++b) memory_free(&t->of[b]), memory_free(&t->single[b]);
-  memory_free(&t->of);
-  memory_free(&t->single);
-  memory_free(&t->capacity);
+  MEMORY_FREE(&t->of, &t->single, &t->capacity);
   t->n_bodies = 0;
 }
 
@@ -20,15 +18,13 @@ static PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particle
 {
   PetscFunctionBeginUser;
   if (n_bodies > t->n_bodies) {
-    PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->of, &t->of));
-    PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->single, &t->single));
-    PetscCall(memory_resize("mpm tangents", n_bodies, sizeof *t->capacity, &t->capacity));
+    PetscCall(MEMORY_RESIZE("mpm tangents", ARRAY(t->of, n_bodies), ARRAY(t->single, n_bodies), ARRAY(t->capacity, n_bodies)));
     for (int b = t->n_bodies; b < n_bodies; ++b) t->of[b] = NULL, t->single[b] = NULL, t->capacity[b] = 0;
     t->n_bodies = n_bodies;
   }
   for (int b = 0; b < n_bodies; ++b) {
     if (bodies[b]->n <= t->capacity[b] && (t->single[b] || !t->wants_single)) continue;
-    memory_free(&t->of[b]), memory_free(&t->single[b]);
+    MEMORY_FREE(&t->of[b], &t->single[b]);
     t->capacity[b] = 0;
     PetscCall(memory_alloc("mpm tangents", bodies[b]->capacity * MPM_TANGENT + LANES, sizeof(double), &t->of[b]));
     if (t->wants_single)
@@ -223,8 +219,7 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
   timer_begin(TIMER_STRESS);
   PetscCall(mpm_grid_tiles(g, 3, &stride));
   if (tangent) PetscCall(mpm_tangent_reserve(tangent, n_bodies, bodies));
-  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *bad, &bad));
-  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *code, &code));
+  PetscCall(MEMORY_ALLOC("mpm step status", ARRAY(bad, g->n_clusters), ARRAY(code, g->n_clusters)));
   const bool is_definite = tangent && tangent->is_definite;
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
@@ -239,8 +234,7 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
   for (int64_t q = 0; q < g->n_clusters && status->code == STEP_OK; ++q)
     if (bad[q] < g->cluster[q].end) *status = (step_status){code[q], names[g->cluster[q].body], bad[q]};
   mpm_grid_reduce(g, 3, r);
-  memory_free(&bad);
-  memory_free(&code);
+  MEMORY_FREE(&bad, &code);
   timer_end(TIMER_STRESS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,20 +22,8 @@ void mpm_grid_destroy(mpm_grid **g)
 {
   if (!*g) return;
   mpm_grid *d = *g;
-  memory_free(&d->cluster);
-  memory_free(&d->part_start);
-  memory_free(&d->part);
-  memory_free(&d->node_dof);
-  memory_free(&d->dof_node);
-  memory_free(&d->mass);
-  memory_free(&d->velocity);
-  memory_free(&d->tiles);
-  memory_free(&d->block_key);
-  memory_free(&d->key);
-  memory_free(&d->order);
-  memory_free(&d->order_scratch);
-  memory_free(&d->start);
-  memory_free(g);
+  MEMORY_FREE(&d->cluster, &d->part_start, &d->part, &d->node_dof, &d->dof_node, &d->mass, &d->velocity, &d->tiles, &d->block_key, &d->key,
+              &d->order, &d->order_scratch, &d->start, g);
 }
 
 /* At least n items, contents lost. */
@@ -324,8 +312,7 @@ PetscErrorCode mpm_grid_activate(mpm_grid *g, double threshold)
   int32_t *count;
 
   PetscFunctionBeginUser;
-  PetscCall(memory_alloc("mpm node sums", g->n_blocks * 4 * BLOCK_NODES, sizeof *node, &node));
-  PetscCall(memory_alloc("mpm node counts", g->n_blocks + 1, sizeof *count, &count));
+  PetscCall(MEMORY_ALLOC("mpm grid", ARRAY(node, g->n_blocks * 4 * BLOCK_NODES), ARRAY(count, g->n_blocks + 1)));
 #pragma omp parallel for schedule(dynamic, 4)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     double *own = node + b * 4 * BLOCK_NODES;
@@ -356,8 +343,7 @@ PetscErrorCode mpm_grid_activate(mpm_grid *g, double threshold)
       ++dof;
     }
   }
-  memory_free(&count);
-  memory_free(&node);
+  MEMORY_FREE(&count, &node);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -91,9 +91,7 @@ PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const m
 
   PetscFunctionBeginUser;
   *n = 0;
-  PetscCall(memory_alloc("mpm light nodes", n_dofs, sizeof *l.weight, &l.weight));
-  PetscCall(memory_alloc("mpm light nodes", n_dofs, sizeof *l.light, &l.light));
-  PetscCall(memory_alloc("mpm leaders", n_dofs, sizeof *found, &found));
+  PetscCall(MEMORY_ALLOC("mpm light", ARRAY(l.weight, n_dofs), ARRAY(l.light, n_dofs), ARRAY(found, n_dofs)));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n_dofs; ++i) l.weight[i] = weight_of(&l, i);
 #pragma omp parallel for schedule(dynamic, 256)
@@ -108,8 +106,6 @@ PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const m
     (*follower)[(*n)++] = (body_dependent_block){(int32_t)i, f->near, f->far < 0 ? 1.0 : 1.0 + f->steps};
     if (f->far >= 0) (*follower)[(*n)++] = (body_dependent_block){(int32_t)i, f->far, -f->steps};
   }
-  memory_free(&l.weight);
-  memory_free(&l.light);
-  memory_free(&found);
+  MEMORY_FREE(&l.weight, &l.light, &found);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,12 +2,7 @@
 #include "discretize/mpm/mpm_wall.h"
 #include "core/memory.h"
 
-void mpm_walls_free(mpm_walls *w)
-{
-  memory_free(&w->wall);
-  memory_free(&w->held);
-  memory_free(&w->ghost);
-}
+void mpm_walls_free(mpm_walls *w) { MEMORY_FREE(&w->wall, &w->held, &w->ghost); }
 
 /* How far behind the wall a node is, in half units of h; `on_nodes`: the plane passes through nodes or between them. */
 static int64_t depth_of(const mpm_wall *wall, double h, const int64_t node[3], bool *on_nodes)

@@ -60,12 +60,8 @@ PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32
   PetscCheck(n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %s; at most %d are supported", (long long)n, ops->name,
              INT32_MAX);
   *set = (element_set){.ops = ops, .n = n};
-  PetscCall(memory_alloc("element nodes", n * ops->n_nodes, sizeof *set->node, &set->node));
-  PetscCall(memory_alloc("element order", n, sizeof *set->original, &set->original));
-  PetscCall(memory_alloc("element groups", n_groups + 1, sizeof *set->group_start, &set->group_start));
-  PetscCall(memory_alloc("element groups", n_groups, sizeof *set->energy, &set->energy));
-  PetscCall(memory_alloc("element colours", n_groups, sizeof *color, &color));
-  PetscCall(memory_alloc("element groups", n_groups, sizeof *group, &group));
+  PetscCall(MEMORY_ALLOC("element set", ARRAY(set->node, n * ops->n_nodes), ARRAY(set->original, n), ARRAY(set->group_start, n_groups + 1),
+                         ARRAY(set->energy, n_groups), ARRAY(color, n_groups), ARRAY(group, n_groups)));
   PetscCall(color_greedily(n, size, ops->n_nodes, node, n_all, color, &set->n_colors));
   PetscCall(memory_alloc("colour starts", set->n_colors + 2, sizeof *set->color_start, &set->color_start));
   for (int64_t k = 0; k < n_groups; ++k) ++set->color_start[color[k] + 2];
@@ -77,7 +73,7 @@ PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32
     memcpy(set->node + ops->n_nodes * at, node + ops->n_nodes * e.first, (size_t)(ops->n_nodes * (e.end - e.first)) * sizeof *node);
     set->group_start[q + 1] = at += e.end - e.first;
   }
-  memory_free(&color), memory_free(&group);
+  MEMORY_FREE(&color, &group);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,12 +81,7 @@ void element_set_destroy(element_set *set)
 {
   if (!set->ops) return;
   if (set->context) set->ops->destroy(&set->context);
-  memory_free(&set->node);
-  memory_free(&set->original);
-  memory_free(&set->color_start);
-  memory_free(&set->group_start);
-  memory_free(&set->energy);
-  memory_free(&set->slot);
+  MEMORY_FREE(&set->node, &set->original, &set->color_start, &set->group_start, &set->energy, &set->slot);
   *set = (element_set){0};
 }
 

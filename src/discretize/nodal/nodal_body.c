@@ -81,16 +81,12 @@ static PetscErrorCode sort_surface(nodal_body *b)
       max[k] = fmax(max[k], b->rest[3 * (int64_t)b->surface[i] + k]);
     }
   for (int k = 0; k < 3; ++k) size = fmax(size, max[k] - min[k]);
-  PetscCall(memory_alloc("surface order", b->n_surface, sizeof *key, &key));
-  PetscCall(memory_alloc("surface order", b->n_surface, sizeof *perm, &perm));
-  PetscCall(memory_alloc("surface order", b->n_surface, sizeof *old, &old));
+  PetscCall(MEMORY_ALLOC("surface order", ARRAY(key, b->n_surface), ARRAY(perm, b->n_surface), ARRAY(old, b->n_surface)));
   for (int64_t i = 0; i < b->n_surface; ++i) key[i] = size > 0.0 ? curve_key(b->rest + 3 * (int64_t)b->surface[i], min, 65535.0 / size) : 0;
   PetscCall(sort_keys(b->n_surface, 48, key, perm));
   memcpy(old, b->surface, (size_t)b->n_surface * sizeof *old);
   for (int64_t i = 0; i < b->n_surface; ++i) b->surface[i] = old[perm[i]];
-  memory_free(&key);
-  memory_free(&perm);
-  memory_free(&old);
+  MEMORY_FREE(&key, &perm, &old);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,8 +95,7 @@ PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const 
   uint8_t *is_on;
   PetscFunctionBegin;
   b->n_triangles = n_triangles;
-  PetscCall(memory_alloc("surface triangles", 3 * n_triangles, sizeof *b->triangles, &b->triangles));
-  PetscCall(memory_alloc("surface nodes", b->n_nodes, 1, &is_on));
+  PetscCall(MEMORY_ALLOC("nodal body", ARRAY(b->triangles, 3 * n_triangles), ARRAY(is_on, b->n_nodes)));
   for (int64_t i = 0; i < 3 * n_triangles; ++i) {
     b->triangles[i]     = triangles[i];
     is_on[triangles[i]] = 1;
@@ -112,8 +107,7 @@ PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const 
   memory_free(&is_on);
   PetscCall(sort_surface(b));
   const int64_t n_clusters = (b->n_surface + NODAL_CLUSTER - 1) / NODAL_CLUSTER;
-  PetscCall(memory_alloc("surface clusters", 3 * n_clusters, sizeof(double), &b->cluster_center));
-  PetscCall(memory_alloc("surface clusters", n_clusters, sizeof(double), &b->cluster_radius));
+  PetscCall(MEMORY_ALLOC("surface clusters", ARRAY(b->cluster_center, 3 * n_clusters), ARRAY(b->cluster_radius, n_clusters)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,8 +142,7 @@ static PetscErrorCode lay_out_holds(nodal_body *b)
   PetscCall(memory_alloc("held components", 3 * b->n_nodes, 1, &is_held));
   nodal_constraints_mark(b->n_holds, b->holds, is_held);
   for (int64_t i = 0; i < 3 * b->n_nodes; ++i) b->n_prescribed += is_held[i];
-  PetscCall(memory_alloc("held components", b->n_prescribed, sizeof *b->prescribed, &b->prescribed));
-  PetscCall(memory_alloc("held velocities", b->n_prescribed, sizeof *b->prescribed_velocity, &b->prescribed_velocity));
+  PetscCall(MEMORY_ALLOC("nodal body", ARRAY(b->prescribed, b->n_prescribed), ARRAY(b->prescribed_velocity, b->n_prescribed)));
   for (int64_t i = 0, j = 0; i < 3 * b->n_nodes; ++i)
     if (is_held[i]) b->prescribed[j++] = i;
   memory_free(&is_held);
@@ -182,25 +175,8 @@ static void nodal_destroy(body **out)
   for (int s = 0; s < b->n_sets; ++s) element_set_destroy(&b->sets[s]);
   for (int h = 0; h < b->n_holds; ++h) nodal_constraint_destroy(&b->holds[h]);
   vector_field_destroy(&b->load);
-  void *arrays[] = {&b->loaded,
-                    &b->x,
-                    &b->v,
-                    &b->rest,
-                    &b->mass,
-                    &b->holds,
-                    &b->surface,
-                    &b->triangles,
-                    &b->row_start,
-                    &b->col,
-                    &b->transposed,
-                    &b->value,
-                    &b->prescribed,
-                    &b->prescribed_velocity,
-                    &b->trial,
-                    &b->cluster_center,
-                    &b->cluster_radius};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(out);
+  MEMORY_FREE(&b->loaded, &b->x, &b->v, &b->rest, &b->mass, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
+              &b->value, &b->prescribed, &b->prescribed_velocity, &b->trial, &b->cluster_center, &b->cluster_radius, out);
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------------- */

@@ -121,10 +121,7 @@ void nodal_constraints_place(int n, const nodal_constraint *holds, const double 
       const int64_t at = 3 * (int64_t)hold->node[i];
       double        to[3];
       v3_copy(to, rest + at);
-      if (hold->motion) {
-        m3_mulv(to, frame.R, rest + at);
-        v3_axpy(to, 1.0, frame.c);
-      }
+      if (hold->motion) { rigid_frame_to_world(&frame, rest + at, to); }
       if (hold->displacement) {
         double u[3];
         vector_field_at(hold->displacement, rest + at, x + at, t, u);

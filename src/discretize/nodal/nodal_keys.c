@@ -179,8 +179,7 @@ PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const
     PetscCall(vector_field_create(&spec->load, expressions, at, d, &load));
     if (load) PetscCall(nodal_body_set_load(b, load));
   }
-  PetscCall(memory_alloc("chosen nodes", b->n_nodes, 1, &is_in));
-  PetscCall(memory_alloc("chosen triangles", 3 * b->n_triangles, sizeof *chosen, &chosen));
+  PetscCall(MEMORY_ALLOC("nodal keys", ARRAY(is_in, b->n_nodes), ARRAY(chosen, 3 * b->n_triangles)));
   for (int i = 0; i < spec->hold.n; ++i) {
     snprintf(at, sizeof at, "%s.hold[%d]", path, i);
     nodal_constraint hold;
@@ -191,7 +190,6 @@ PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const
     snprintf(at, sizeof at, "%s.pressure[%d]", path, i);
     PetscCall(add_pressure(b, &spec->pressure.item[i], at, d, is_in, chosen));
   }
-  memory_free(&is_in);
-  memory_free(&chosen);
+  MEMORY_FREE(&is_in, &chosen);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,11 +10,7 @@ void particle_bodies_free(particle_bodies *s)
     particle_source_destroy(&s->source[b]);
     memory_free(&s->body[b]);
   }
-  memory_free(&s->particles);
-  memory_free(&s->body);
-  memory_free(&s->source);
-  memory_free(&s->materials);
-  memory_free(&s->names);
+  MEMORY_FREE(&s->particles, &s->body, &s->source, &s->materials, &s->names);
   s->n = 0;
 }
 
@@ -24,11 +20,8 @@ PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, cons
   const int n = s->n;
   PetscFunctionBegin;
   PetscCheck(m->density > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: its material needs a density", name);
-  PetscCall(memory_resize("bodies of particles", n + 1, sizeof *s->particles, &s->particles));
-  PetscCall(memory_resize("bodies of particles", n + 1, sizeof *s->body, &s->body));
-  PetscCall(memory_resize("bodies of particles", n + 1, sizeof *s->source, &s->source));
-  PetscCall(memory_resize("bodies of particles", n + 1, sizeof *s->materials, &s->materials));
-  PetscCall(memory_resize("bodies of particles", n + 1, sizeof *s->names, &s->names));
+  PetscCall(MEMORY_RESIZE("bodies of particles", ARRAY(s->particles, n + 1), ARRAY(s->body, n + 1), ARRAY(s->source, n + 1),
+                          ARRAY(s->materials, n + 1), ARRAY(s->names, n + 1)));
   s->body[n] = NULL, s->source[n] = NULL, s->materials[n] = m, s->names[n] = name;
   PetscCall(particles_create(law, &s->particles[n]));
   ++s->n; /* from here on freeing the set frees it */

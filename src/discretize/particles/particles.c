@@ -33,14 +33,7 @@ void particles_destroy(particles **p)
   void    **arrays[PARTICLES_MAX_ARRAYS];
   const int n = particles_arrays(*p, arrays);
   for (int a = 0; a < n; ++a) memory_free(arrays[a]);
-  memory_free(&(*p)->scratch);
-  memory_free(&(*p)->pressure);
-  memory_free(&(*p)->shear);
-  memory_free(&(*p)->density);
-  memory_free(&(*p)->speed);
-  memory_free(&(*p)->groups);
-  memory_free(&(*p)->batches);
-  memory_free(p);
+  MEMORY_FREE(&(*p)->scratch, &(*p)->pressure, &(*p)->shear, &(*p)->density, &(*p)->speed, &(*p)->groups, &(*p)->batches, p);
 }
 
 PetscErrorCode particles_resize(particles *p, int64_t n)

@@ -13,9 +13,8 @@ static PetscErrorCode build_clusters(rigid_body *b)
   const int64_t n = b->surface ? b->surface->n_vertices : 0;
   b->n_vertices   = n;
   b->n_clusters   = (int)((n + RIGID_CLUSTER - 1) / RIGID_CLUSTER);
-  PetscCall(memory_alloc("surface clusters", 3 * (int64_t)b->n_clusters, sizeof(double), &b->cluster_center));
-  PetscCall(memory_alloc("surface clusters", b->n_clusters, sizeof(double), &b->cluster_radius));
-  PetscCall(memory_alloc("surface positions", 3 * n, sizeof(double), &b->position));
+  PetscCall(MEMORY_ALLOC("rigid body", ARRAY(b->cluster_center, 3 * (int64_t)b->n_clusters), ARRAY(b->cluster_radius, b->n_clusters),
+                         ARRAY(b->position, 3 * n)));
   for (int i = 0; i < b->n_clusters; ++i) {
     const int64_t lo = (int64_t)i * RIGID_CLUSTER, hi = lo + RIGID_CLUSTER < n ? lo + RIGID_CLUSTER : n;
     double       *center = b->cluster_center + 3 * i;
@@ -133,10 +132,7 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
   b->rotation        = spec->rotation;
   b->contact_surface = (rigid_contact)spec->contact_surface;
   b->one             = 1;
-  PetscCall(memory_alloc("rigid state", 3, sizeof(double), &b->c));
-  PetscCall(memory_alloc("rigid state", 4, sizeof(double), &b->q));
-  PetscCall(memory_alloc("rigid state", 3, sizeof(double), &b->v));
-  PetscCall(memory_alloc("rigid state", 3, sizeof(double), &b->w));
+  PetscCall(MEMORY_ALLOC("rigid state", ARRAY(b->c, 3), ARRAY(b->q, 4), ARRAY(b->v, 3), ARRAY(b->w, 3)));
   quaternion_identity(b->q);
   if (kind == RIGID_DYNAMIC) {
     v3_copy(b->v, spec->velocity);
@@ -159,15 +155,7 @@ void rigid_body_destroy(rigid_body **out)
   for (int i = 0; i < b->n_solids; ++i) convex_solid_clear(&b->solids[i]);
   memory_free(&b->solids);
   triangle_mesh_destroy(&b->surface);
-  memory_free(&b->cluster_center);
-  memory_free(&b->cluster_radius);
-  memory_free(&b->position);
-  memory_free(&b->anchors);
-  memory_free(&b->c);
-  memory_free(&b->q);
-  memory_free(&b->v);
-  memory_free(&b->w);
-  memory_free(out);
+  MEMORY_FREE(&b->cluster_center, &b->cluster_radius, &b->position, &b->anchors, &b->c, &b->q, &b->v, &b->w, out);
 }
 
 void rigid_body_destroy_base(body **base)
@@ -193,6 +181,7 @@ void rigid_body_move_to(rigid_body *b, double t)
 
 /* All bodies that begin with a rigid_body share this surface function. */
 rigid_body *rigid_body_of(body *b) { return b->ops->surface == rigid_body_surface ? (rigid_body *)b : NULL; }
+rigid_body *rigid_body_dynamic(body *b) { return b->ops == &rigid_body_ops ? (rigid_body *)b : NULL; }
 
 void rigid_body_current_point(const rigid_body *b, const double x0[3], double x[3])
 {

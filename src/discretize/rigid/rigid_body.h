@@ -106,6 +106,7 @@ void rigid_body_apply_impulse(rigid_body *b, const double impulse[6]);
 void rigid_body_current_point(const rigid_body *b, const double x0[3], double x[3]);
 /* The rigid body of `b`: a dynamic body, an obstacle, or a link of an articulated body. NULL for other kinds. */
 rigid_body *rigid_body_of(body *b);
+rigid_body *rigid_body_dynamic(body *b); /* NULL unless b is a dynamic body */
 
 extern const body_ops rigid_body_ops, rigid_obstacle_ops;
 /* Functions of the body_ops that dynamic bodies, obstacles and links share. */

@@ -20,8 +20,7 @@ PetscErrorCode rod_body_set_blocks(rod_body *b, int64_t n_blocks)
   double **arrays[] = {&b->q, &b->u, &b->inertia, &b->trial, &b->wanted};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
     PetscCall(memory_alloc("rod unknowns", 3 * n_blocks, sizeof(double), arrays[k]));
-  PetscCall(memory_alloc("rod unknowns", 3 * n_blocks, 1, &b->is_prescribed));
-  PetscCall(memory_alloc("rod unknowns", b->strands.n_strands + 1, sizeof *b->block_start, &b->block_start));
+  PetscCall(MEMORY_ALLOC("rod unknowns", ARRAY(b->is_prescribed, 3 * n_blocks), ARRAY(b->block_start, b->strands.n_strands + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,33 +47,9 @@ static void rod_destroy(body **out)
   for (int h = 0; h < b->n_holds; ++h) nodal_constraint_destroy(&b->holds[h]);
   for (int k = 0; k < 2; ++k) motion_destroy(&b->end[k].motion);
   rod_strands_destroy(&b->strands);
-  void *arrays[] = {&b->x,
-                    &b->v,
-                    &b->mass,
-                    &b->radius,
-                    &b->node_radius,
-                    &b->node_block,
-                    &b->block_start,
-                    &b->q,
-                    &b->u,
-                    &b->inertia,
-                    &b->pair,
-                    &b->row_start,
-                    &b->col,
-                    &b->transposed,
-                    &b->value,
-                    &b->holds,
-                    &b->is_prescribed,
-                    &b->wanted,
-                    &b->prescribed,
-                    &b->prescribed_velocity,
-                    &b->trial,
-                    &b->place,
-                    &b->clamp,
-                    &b->cluster_center,
-                    &b->cluster_radius};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(out);
+  MEMORY_FREE(&b->x, &b->v, &b->mass, &b->radius, &b->node_radius, &b->node_block, &b->block_start, &b->q, &b->u, &b->inertia, &b->pair,
+              &b->row_start, &b->col, &b->transposed, &b->value, &b->holds, &b->is_prescribed, &b->wanted, &b->prescribed,
+              &b->prescribed_velocity, &b->trial, &b->place, &b->clamp, &b->cluster_center, &b->cluster_radius, out);
 }
 
 /* ---- step ---------------------------------------------------------------------------------------------------------------- */
@@ -90,8 +65,7 @@ static void place_ends(rod_body *b, double t)
     for (int64_t i = 0; i < s->n_strands; ++i) {
       const int64_t node = k == 0 ? s->node_start[i] : s->node_start[i + 1] - 1;
       rod_clamp    *c    = &b->clamp[2 * i + k];
-      m3_mulv(b->place + 3 * node, frame.R, s->x + 3 * node);
-      v3_axpy(b->place + 3 * node, 1.0, frame.c);
+      rigid_frame_to_world(&frame, s->x + 3 * node, b->place + 3 * node);
       m3_mulv(c->tangent, frame.R, s->end_tangent + 6 * i + 3 * k);
       m3_mulv(c->director, frame.R, s->end_director + 6 * i + 3 * k);
     }

@@ -22,10 +22,8 @@ static PetscErrorCode set_nodes(rod_body *b, const rod_body_spec *spec)
   double **vectors[] = {&b->x, &b->v, &b->place}, **scalars[] = {&b->mass, &b->node_radius};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(memory_alloc("rod nodes", 3 * n, sizeof(double), vectors[k]));
   for (size_t k = 0; k < sizeof scalars / sizeof *scalars; ++k) PetscCall(memory_alloc("rod nodes", n, sizeof(double), scalars[k]));
-  PetscCall(memory_alloc("rod segments", s->n_segments, sizeof(double), &b->radius));
-  PetscCall(memory_alloc("rod clamps", 2 * s->n_strands, sizeof *b->clamp, &b->clamp));
-  PetscCall(memory_alloc("rod clusters", 3 * n_clusters, sizeof(double), &b->cluster_center));
-  PetscCall(memory_alloc("rod clusters", n_clusters, sizeof(double), &b->cluster_radius));
+  PetscCall(MEMORY_ALLOC("rod kind", ARRAY(b->radius, s->n_segments), ARRAY(b->clamp, 2 * s->n_strands),
+                         ARRAY(b->cluster_center, 3 * n_clusters), ARRAY(b->cluster_radius, n_clusters)));
   memcpy(b->x, s->x, (size_t)(3 * n) * sizeof *b->x);
   for (int64_t j = 0; j < s->n_segments; ++j) {
     b->radius[j] = b->section.radius;
@@ -101,8 +99,7 @@ static PetscErrorCode list_prescribed_components(rod_body *b)
     if (is_held[i]) b->is_prescribed[3 * (int64_t)b->node_block[i / 3] + i % 3] = 1;
   memory_free(&is_held);
   for (int64_t i = 0; i < 3 * b->n_blocks; ++i) b->n_prescribed += b->is_prescribed[i];
-  PetscCall(memory_alloc("held components", b->n_prescribed, sizeof *b->prescribed, &b->prescribed));
-  PetscCall(memory_alloc("held components", b->n_prescribed, sizeof *b->prescribed_velocity, &b->prescribed_velocity));
+  PetscCall(MEMORY_ALLOC("held components", ARRAY(b->prescribed, b->n_prescribed), ARRAY(b->prescribed_velocity, b->n_prescribed)));
   for (int64_t i = 0, j = 0; i < 3 * b->n_blocks; ++i)
     if (b->is_prescribed[i]) b->prescribed[j++] = i;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -177,10 +177,8 @@ static PetscErrorCode corde_create(rod_body *b, const body_request *r, diagnosti
   c             = b->state;
   c->n_segments = s->n_segments;
   c->n_joints   = s->n_segments + s->n_strands;
-  PetscCall(memory_alloc("rod frames", 4 * c->n_segments, sizeof(double), &c->orientation));
-  PetscCall(memory_alloc("rod joints", 3 * c->n_joints, sizeof(double), &c->strain));
-  PetscCall(memory_alloc("rod joints", 3 * c->n_joints, sizeof(double), &c->rest));
-  PetscCall(memory_alloc("rod nodes", s->n_nodes, sizeof *b->node_block, &b->node_block));
+  PetscCall(MEMORY_ALLOC("rod model corde", ARRAY(c->orientation, 4 * c->n_segments), ARRAY(c->strain, 3 * c->n_joints),
+                         ARRAY(c->rest, 3 * c->n_joints), ARRAY(b->node_block, s->n_nodes)));
   PetscCall(rod_body_set_blocks(b, s->n_nodes + s->n_segments));
   for (int64_t i = 0; i < s->n_strands; ++i) {
     PetscCall(corde_lay_out(b, i));
@@ -194,10 +192,7 @@ static PetscErrorCode corde_create(rod_body *b, const body_request *r, diagnosti
 static void corde_destroy(rod_body *b)
 {
   corde_state *c = b->state;
-  memory_free(&c->orientation);
-  memory_free(&c->strain);
-  memory_free(&c->rest);
-  memory_free(&b->state);
+  MEMORY_FREE(&c->orientation, &c->strain, &c->rest, &b->state);
 }
 
 /* ---- step ---------------------------------------------------------------------------------------------------------------- */

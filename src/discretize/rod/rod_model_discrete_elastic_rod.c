@@ -18,7 +18,6 @@
  *
  * Blocks: groups of three nodes, with their three angles in one block between them: x0 x1 (theta0 theta1 theta2) x2 x3 x4 (theta3
  * ...) x5. Coupled blocks are at most four apart. Angles that do not exist, up to two at the end of a strand, stay at zero. */
-#include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/rod/der_vertex.h"
@@ -366,24 +365,16 @@ static PetscErrorCode allocate_state(rod_body *b, const rod_body_spec *spec)
   d->by_angle     = spec->bends == ROD_BENDS_ANGLE;
   b->state        = d;
   const int64_t n = b->strands.n_nodes, m = b->strands.n_segments;
-  PetscCall(memory_alloc("rod frames", 3 * m, sizeof(double), &d->frame));
-  PetscCall(memory_alloc("rod frames", 3 * m, sizeof(double), &d->t));
-  PetscCall(memory_alloc("rod strains", m, sizeof(double), &d->stretched));
-  PetscCall(memory_alloc("rod stiffness", 3 * n, sizeof(double), &d->stiffness));
-  PetscCall(memory_alloc("rod strains", 3 * n, sizeof(double), &d->natural));
-  PetscCall(memory_alloc("rod strains", 3 * n, sizeof(double), &d->start));
-  PetscCall(memory_alloc("rod frames", n, sizeof(double), &d->twist));
-  PetscCall(memory_alloc("rod frames", 3 * n, sizeof(double), &d->director));
-  PetscCall(memory_alloc("rod nodes", n, sizeof *b->node_block, &b->node_block));
+  PetscCall(MEMORY_ALLOC("rod model discrete elastic rod", ARRAY(d->frame, 3 * m), ARRAY(d->t, 3 * m), ARRAY(d->stretched, m),
+                         ARRAY(d->stiffness, 3 * n), ARRAY(d->natural, 3 * n), ARRAY(d->start, 3 * n), ARRAY(d->twist, n),
+                         ARRAY(d->director, 3 * n), ARRAY(b->node_block, n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static void der_destroy(rod_body *b)
 {
-  der  *d        = der_of(b);
-  void *arrays[] = {&d->frame, &d->t, &d->stiffness, &d->natural, &d->twist, &d->start, &d->stretched, &d->slot, &d->director};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(&b->state);
+  der *d = der_of(b);
+  MEMORY_FREE(&d->frame, &d->t, &d->stiffness, &d->natural, &d->twist, &d->start, &d->stretched, &d->slot, &d->director, &b->state);
 }
 
 /* Initial coordinates, inertia and frames of one strand. The section rotates with the body's initial angular velocity. */

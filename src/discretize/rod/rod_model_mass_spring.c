@@ -44,10 +44,7 @@ static void spring_vector(const rod_body *b, const strand_spring *s, const doubl
 static void springs_destroy(rod_body *b)
 {
   springs *s = of(b);
-  memory_free(&s->spring);
-  memory_free(&s->start);
-  memory_free(&s->length);
-  memory_free(&b->state);
+  MEMORY_FREE(&s->spring, &s->start, &s->length, &b->state);
 }
 
 static PetscErrorCode add_spring(rod_body *b, const strand_spring *spring)
@@ -130,8 +127,7 @@ static PetscErrorCode springs_create(rod_body *b, const body_request *r, diagnos
   b->state = s;
   check_options(b, r, d);
   PetscCall(rod_body_set_blocks(b, w->n_nodes));
-  PetscCall(memory_alloc("strand springs", w->n_strands + 1, sizeof *s->start, &s->start));
-  PetscCall(memory_alloc("rod nodes", w->n_nodes, sizeof *b->node_block, &b->node_block));
+  PetscCall(MEMORY_ALLOC("rod model mass spring", ARRAY(s->start, w->n_strands + 1), ARRAY(b->node_block, w->n_nodes)));
   memcpy(b->block_start, w->node_start, (size_t)(w->n_strands + 1) * sizeof *b->block_start);
   memcpy(b->q, b->x, (size_t)(3 * w->n_nodes) * sizeof *b->q);
   memcpy(b->u, b->v, (size_t)(3 * w->n_nodes) * sizeof *b->u);

@@ -219,16 +219,10 @@ static PetscErrorCode rod_model_super_helix_allocate(rod_body *b, int64_t n)
   h->n         = (int32_t)n;
   h->n_strands = s->n_strands;
   h->n_points  = POINTS * n * s->n_strands;
-  PetscCall(memory_alloc("super-helices", s->n_strands, sizeof *h->start, &h->start));
-  PetscCall(memory_alloc("super-helices", s->n_strands, sizeof *h->trial, &h->trial));
-  PetscCall(memory_alloc("super-helices", s->n_strands, sizeof *h->tangent, &h->tangent));
-  PetscCall(memory_alloc("super-helix roots", 4 * s->n_strands, sizeof *h->root, &h->root));
-  PetscCall(memory_alloc("super-helix points", 3 * h->n_points, sizeof *h->point_velocity, &h->point_velocity));
-  PetscCall(memory_alloc("super-helix points", 3 * h->n_points, sizeof *h->force, &h->force));
-  PetscCall(memory_alloc("super-helix rates", 3 * (n + ROOT) * s->n_strands, sizeof *h->change, &h->change));
-  PetscCall(memory_alloc("super-helix curvatures", 3 * n * s->n_strands, sizeof *h->natural, &h->natural));
-  PetscCall(memory_alloc("super-helix nodes", s->n_nodes, sizeof *h->node_element, &h->node_element));
-  PetscCall(memory_alloc("super-helix nodes", s->n_nodes, sizeof *h->node_arc, &h->node_arc));
+  PetscCall(MEMORY_ALLOC("rod model super helix", ARRAY(h->start, s->n_strands), ARRAY(h->trial, s->n_strands),
+                         ARRAY(h->tangent, s->n_strands), ARRAY(h->root, 4 * s->n_strands), ARRAY(h->point_velocity, 3 * h->n_points),
+                         ARRAY(h->force, 3 * h->n_points), ARRAY(h->change, 3 * (n + ROOT) * s->n_strands),
+                         ARRAY(h->natural, 3 * n * s->n_strands), ARRAY(h->node_element, s->n_nodes), ARRAY(h->node_arc, s->n_nodes)));
   PetscCall(rod_body_set_blocks(b, (n + ROOT) * s->n_strands));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -269,10 +263,8 @@ static void helix_destroy(rod_body *b)
     if (h->trial) super_helix_destroy(&h->trial[i]);
     if (h->tangent) super_helix_destroy(&h->tangent[i]);
   }
-  void *arrays[] = {&h->start, &h->trial,  &h->tangent, &h->root,         &h->point_velocity,
-                    &h->force, &h->change, &h->natural, &h->node_element, &h->node_arc};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(&b->state);
+  MEMORY_FREE(&h->start, &h->trial, &h->tangent, &h->root, &h->point_velocity, &h->force, &h->change, &h->natural, &h->node_element,
+              &h->node_arc, &b->state);
 }
 
 /* ---- step ------------------------------------------------------------------------------------------------------------------ */

@@ -26,10 +26,7 @@ typedef struct {
 
 static void rod_curve_destroy(rod_curve *c)
 {
-  memory_free(&c->start);
-  memory_free(&c->x);
-  memory_free(&c->tangent);
-  memory_free(&c->director);
+  MEMORY_FREE(&c->start, &c->x, &c->tangent, &c->director);
   *c = (rod_curve){0};
 }
 
@@ -37,10 +34,8 @@ static PetscErrorCode allocate_curve(int64_t n_curves, int64_t n_points, rod_cur
 {
   PetscFunctionBegin;
   c->n_curves = n_curves;
-  PetscCall(memory_alloc("rod curves", n_curves + 1, sizeof *c->start, &c->start));
-  PetscCall(memory_alloc("rod curves", 3 * n_points, sizeof *c->x, &c->x));
-  PetscCall(memory_alloc("rod curves", 6 * n_curves, sizeof *c->tangent, &c->tangent));
-  PetscCall(memory_alloc("rod curves", 3 * n_curves, sizeof *c->director, &c->director));
+  PetscCall(MEMORY_ALLOC("rod curves", ARRAY(c->start, n_curves + 1), ARRAY(c->x, 3 * n_points), ARRAY(c->tangent, 6 * n_curves),
+                         ARRAY(c->director, 3 * n_curves)));
   if (n_curves == 1) c->start[1] = n_points;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -307,9 +302,8 @@ static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document
 
 void rod_strands_destroy(rod_strands *s)
 {
-  void *arrays[] = {&s->node_start,  &s->segment_start, &s->x,       &s->length, &s->director,
-                    &s->end_tangent, &s->end_director,  &s->segment, &s->strand};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
+  MEMORY_FREE(&s->node_start, &s->segment_start, &s->x, &s->length, &s->director, &s->end_tangent, &s->end_director, &s->segment,
+              &s->strand);
   *s = (rod_strands){0};
 }
 
@@ -452,10 +446,8 @@ static PetscErrorCode copy_curve(const rod_copies_spec *c, const double e1[3], c
   const int64_t m = curve->start[1];
   PetscCall(memory_alloc("copies", 2 * c->count, sizeof *at, &at));
   PetscCall(place_copies(c, at));
-  PetscCall(memory_alloc("rod curves", c->count + 1, sizeof *many.start, &many.start));
-  PetscCall(memory_alloc("rod curves", 3 * m * c->count, sizeof *many.x, &many.x));
-  PetscCall(memory_alloc("rod curves", 6 * c->count, sizeof *many.tangent, &many.tangent));
-  PetscCall(memory_alloc("rod curves", 3 * c->count, sizeof *many.director, &many.director));
+  PetscCall(MEMORY_ALLOC("rod curves", ARRAY(many.start, c->count + 1), ARRAY(many.x, 3 * m * c->count), ARRAY(many.tangent, 6 * c->count),
+                         ARRAY(many.director, 3 * c->count)));
   for (int64_t k = 0; k < c->count; ++k) {
     many.start[k + 1] = m * (k + 1);
     for (int64_t i = 0; i < m; ++i) {
@@ -484,15 +476,10 @@ static PetscErrorCode allocate_strands(const rod_curve *c, bool is_closed, rod_s
   s->n_segments = is_closed ? s->n_nodes : s->n_nodes - s->n_strands;
   PetscCheck(s->n_nodes <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%lld nodes: expected at most 715 million",
              (long long)s->n_nodes);
-  PetscCall(memory_alloc("strands", s->n_strands + 1, sizeof(int64_t), &s->node_start));
-  PetscCall(memory_alloc("strands", s->n_strands + 1, sizeof(int64_t), &s->segment_start));
-  PetscCall(memory_alloc("strands", 3 * s->n_nodes, sizeof(double), &s->x));
-  PetscCall(memory_alloc("strands", s->n_segments, sizeof(double), &s->length));
-  PetscCall(memory_alloc("strands", 3 * s->n_segments, sizeof(double), &s->director));
-  PetscCall(memory_alloc("strands", 6 * s->n_strands, sizeof(double), &s->end_tangent));
-  PetscCall(memory_alloc("strands", 6 * s->n_strands, sizeof(double), &s->end_director));
-  PetscCall(memory_alloc("strands", 2 * s->n_segments, sizeof(int32_t), &s->segment));
-  PetscCall(memory_alloc("strands", s->n_segments, sizeof(int32_t), &s->strand));
+  PetscCall(MEMORY_ALLOC("strands", ARRAY(s->node_start, s->n_strands + 1), ARRAY(s->segment_start, s->n_strands + 1),
+                         ARRAY(s->x, 3 * s->n_nodes), ARRAY(s->length, s->n_segments), ARRAY(s->director, 3 * s->n_segments),
+                         ARRAY(s->end_tangent, 6 * s->n_strands), ARRAY(s->end_director, 6 * s->n_strands),
+                         ARRAY(s->segment, 2 * s->n_segments), ARRAY(s->strand, s->n_segments)));
   for (int64_t i = 0; i <= s->n_strands; ++i) {
     s->node_start[i]    = c->start[i];
     s->segment_start[i] = is_closed ? c->start[i] : c->start[i] - i;

@@ -29,24 +29,14 @@ struct broad_phase {
 
 /* ---- creation ---- */
 
-static void clear_query_storage(query_storage *r)
-{
-  memory_free(&r->count);
-  memory_free(&r->slot);
-  memory_free(&r->start);
-  memory_free(&r->pair);
-}
+static void clear_query_storage(query_storage *r) { MEMORY_FREE(&r->count, &r->slot, &r->start, &r->pair); }
 
 void broad_phase_destroy(broad_phase **out)
 {
   if (!out || !*out) return;
   broad_phase *b = *out;
   for (int k = 0; k < 6; ++k) memory_free(&b->point_box[k]), memory_free(&b->edge_box[k]), memory_free(&b->triangle_box[k]);
-  memory_free(&b->point);
-  memory_free(&b->edge);
-  memory_free(&b->triangle);
-  memory_free(&b->body);
-  memory_free(&b->meets);
+  MEMORY_FREE(&b->point, &b->edge, &b->triangle, &b->body, &b->meets);
   box_tree_clear(&b->edges);
   box_tree_clear(&b->triangles);
   clear_query_storage(&b->point_triangle);
@@ -58,9 +48,7 @@ static PetscErrorCode create_query_storage(int64_t n, query_storage *r)
 {
   PetscFunctionBegin;
   r->n = n;
-  PetscCall(memory_alloc("broad phase", n, sizeof *r->count, &r->count));
-  PetscCall(memory_alloc("broad phase", SLOTS * n, sizeof *r->slot, &r->slot));
-  PetscCall(memory_alloc("broad phase", n, sizeof *r->start, &r->start));
+  PetscCall(MEMORY_ALLOC("broad phase", ARRAY(r->count, n), ARRAY(r->slot, SLOTS * n), ARRAY(r->start, n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,8 +78,7 @@ static PetscErrorCode copy_bodies(const broad_phase_surfaces *s, broad_phase *b)
   PetscFunctionBegin;
   b->n_bodies = s->n_bodies;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("broad phase", s->n_vertices, sizeof *b->body, &b->body));
-  PetscCall(memory_alloc("broad phase", n * n, sizeof *b->meets, &b->meets));
+  PetscCall(MEMORY_ALLOC("broad phase", ARRAY(b->body, s->n_vertices), ARRAY(b->meets, n * n)));
   for (int64_t i = 0; i < s->n_vertices; ++i) {
     PetscCheck(s->body[i] >= 0 && s->body[i] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "vertex %lld has body %d; expected 0 or more, less than %lld", (long long)i, (int)s->body[i], (long long)n);

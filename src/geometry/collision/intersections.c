@@ -18,14 +18,6 @@ struct intersections {
   intersection *list;
 };
 
-static PetscErrorCode copy_array(const void *from, int64_t n, size_t size, void *to)
-{
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("intersections", n, size, to));
-  if (n > 0) memcpy(*(void **)to, from, (size_t)n * size);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode check_surfaces(const broad_phase_surfaces *s)
 {
   PetscFunctionBegin;
@@ -53,10 +45,10 @@ PetscErrorCode intersections_create(const broad_phase_surfaces *s, intersections
   f->n_edges     = s->n_edges;
   f->n_triangles = s->n_triangles;
   f->n_bodies    = s->n_bodies;
-  PetscCall(copy_array(s->edge, 2 * s->n_edges, sizeof *f->edge, &f->edge));
-  PetscCall(copy_array(s->triangle, 3 * s->n_triangles, sizeof *f->triangle, &f->triangle));
-  PetscCall(copy_array(s->body, s->n_bodies > 0 ? s->n_vertices : 0, sizeof *f->body, &f->body));
-  PetscCall(copy_array(s->meets, (int64_t)s->n_bodies * s->n_bodies, sizeof *f->meets, &f->meets));
+  PetscCall(memory_copy("intersections", 2 * s->n_edges, sizeof *f->edge, s->edge, &f->edge));
+  PetscCall(memory_copy("intersections", 3 * s->n_triangles, sizeof *f->triangle, s->triangle, &f->triangle));
+  PetscCall(memory_copy("intersections", s->n_bodies > 0 ? s->n_vertices : 0, sizeof *f->body, s->body, &f->body));
+  PetscCall(memory_copy("intersections", (int64_t)s->n_bodies * s->n_bodies, sizeof *f->meets, s->meets, &f->meets));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("intersections", s->n_triangles, sizeof(double), &f->box[k]));
   PetscCall(memory_alloc("intersections", s->n_edges, sizeof *f->count, &f->count));
   PetscCall(box_tree_create(s->n_triangles, &f->tree));
@@ -69,13 +61,7 @@ void intersections_destroy(intersections **out)
   intersections *f = *out;
   box_tree_clear(&f->tree);
   for (int k = 0; k < 6; ++k) memory_free(&f->box[k]);
-  memory_free(&f->edge);
-  memory_free(&f->triangle);
-  memory_free(&f->body);
-  memory_free(&f->meets);
-  memory_free(&f->count);
-  memory_free(&f->list);
-  memory_free(out);
+  MEMORY_FREE(&f->edge, &f->triangle, &f->body, &f->meets, &f->count, &f->list, out);
 }
 
 static segment_intersection classify_pair(const intersections *f, const double *x, int64_t edge, int32_t triangle)

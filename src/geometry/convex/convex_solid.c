@@ -159,14 +159,9 @@ static PetscErrorCode fill_polyhedron(const plane_list *l, int n_corners, const 
   int n_fan = 0;
   for (int c = 0; c < n_corners; ++c)
     for (int f = 0; f < l->n; ++f) n_fan += set_has(&faces[c], f);
-  PetscCall(memory_alloc("polyhedron", 3 * n_corners, sizeof(double), &p->x));
-  PetscCall(memory_alloc("polyhedron", 3 * l->n, sizeof(double), &p->normal));
-  PetscCall(memory_alloc("polyhedron", l->n, sizeof(double), &p->offset));
-  PetscCall(memory_alloc("polyhedron", l->n + 1, sizeof(int32_t), &p->loop_start));
-  PetscCall(memory_alloc("polyhedron", 2 * n_edges, sizeof(int32_t), &p->loop));
-  PetscCall(memory_alloc("polyhedron", 4 * n_edges, sizeof(int32_t), &p->edge));
-  PetscCall(memory_alloc("polyhedron", n_corners + 1, sizeof(int32_t), &p->fan_start));
-  PetscCall(memory_alloc("polyhedron", n_fan, sizeof(int32_t), &p->fan));
+  PetscCall(MEMORY_ALLOC("polyhedron", ARRAY(p->x, 3 * n_corners), ARRAY(p->normal, 3 * l->n), ARRAY(p->offset, l->n),
+                         ARRAY(p->loop_start, l->n + 1), ARRAY(p->loop, 2 * n_edges), ARRAY(p->edge, 4 * n_edges),
+                         ARRAY(p->fan_start, n_corners + 1), ARRAY(p->fan, n_fan)));
   memcpy(p->x, x, 3 * (size_t)n_corners * sizeof *x);
   memcpy(p->normal, l->normal, 3 * (size_t)l->n * sizeof(double));
   memcpy(p->offset, l->offset, (size_t)l->n * sizeof(double));
@@ -188,15 +183,7 @@ static void convex_polyhedron_destroy(convex_polyhedron **out)
 {
   convex_polyhedron *p = *out;
   if (!p) return;
-  memory_free(&p->x);
-  memory_free(&p->normal);
-  memory_free(&p->offset);
-  memory_free(&p->loop_start);
-  memory_free(&p->loop);
-  memory_free(&p->edge);
-  memory_free(&p->fan_start);
-  memory_free(&p->fan);
-  memory_free(out);
+  MEMORY_FREE(&p->x, &p->normal, &p->offset, &p->loop_start, &p->loop, &p->edge, &p->fan_start, &p->fan, out);
 }
 
 static PetscErrorCode convex_polyhedron_create(const triangle_mesh *m, convex_polyhedron **out)
@@ -210,8 +197,7 @@ static PetscErrorCode convex_polyhedron_create(const triangle_mesh *m, convex_po
   l.n                    = 0;
   const double tolerance = TOLERANCE * mesh_size(m);
   if (!collect_planes(m, tolerance, &l)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("polyhedron", 3 * m->n_vertices, sizeof *x, &x));
-  PetscCall(memory_alloc("polyhedron", m->n_vertices, sizeof *faces, &faces));
+  PetscCall(MEMORY_ALLOC("polyhedron", ARRAY(x, 3 * m->n_vertices), ARRAY(faces, m->n_vertices)));
   const int n_corners = collect_corners(&l, m, tolerance, x, faces);
   const int n_edges   = n_corners < 4 ? -1 : collect_edges(&l, n_corners, x, faces, NULL);
   if (n_edges >= 6) {
@@ -219,8 +205,7 @@ static PetscErrorCode convex_polyhedron_create(const triangle_mesh *m, convex_po
     PetscCall(fill_polyhedron(&l, n_corners, x, faces, n_edges, *out, &is_sound));
     if (!is_sound) convex_polyhedron_destroy(out);
   }
-  memory_free(&x);
-  memory_free(&faces);
+  MEMORY_FREE(&x, &faces);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,26 +12,14 @@ static const int64_t MAX_FILE_SIZE = (int64_t)4 << 30;
 
 void mesh_cells_free(mesh_cells *c)
 {
-  memory_free(&c->x);
-  memory_free(&c->vertex_name);
-  memory_free(&c->tri);
-  memory_free(&c->tet);
-  memory_free(&c->tet_name);
-  memory_free(&c->sorted_name);
-  memory_free(&c->sorted_vertex);
+  MEMORY_FREE(&c->x, &c->vertex_name, &c->tri, &c->tet, &c->tet_name, &c->sorted_name, &c->sorted_vertex);
 }
-
-static int64_t next_capacity(int64_t capacity) { return capacity ? 2 * capacity : 1024; }
 
 PetscErrorCode mesh_cells_vertex(mesh_cells *c, int64_t name, const double x[3])
 {
   PetscFunctionBegin;
   PetscCheck(c->n_vertices < MESH_MAX_VERTICES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d vertices", MESH_MAX_VERTICES);
-  if (c->n_vertices == c->vertex_capacity) {
-    c->vertex_capacity = next_capacity(c->vertex_capacity);
-    PetscCall(memory_resize("mesh vertices", 3 * c->vertex_capacity, sizeof *c->x, &c->x));
-    if (c->is_named) PetscCall(memory_resize("mesh names", c->vertex_capacity, sizeof *c->vertex_name, &c->vertex_name));
-  }
+  PetscCall(MEMORY_RESERVE("mesh vertices", c->n_vertices + 1, &c->vertex_capacity, ARRAY(c->x, 3), ARRAY(c->vertex_name, c->is_named)));
   if (c->is_named) c->vertex_name[c->n_vertices] = name;
   v3_copy(&c->x[3 * c->n_vertices++], x);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -41,10 +29,7 @@ PetscErrorCode mesh_cells_triangle(mesh_cells *c, int32_t v0, int32_t v1, int32_
 {
   PetscFunctionBegin;
   PetscCheck(c->n_triangles < MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d triangles", MESH_MAX_TRIANGLES);
-  if (c->n_triangles == c->triangle_capacity) {
-    c->triangle_capacity = next_capacity(c->triangle_capacity);
-    PetscCall(memory_resize("mesh triangles", 3 * c->triangle_capacity, sizeof *c->tri, &c->tri));
-  }
+  PetscCall(MEMORY_RESERVE("mesh triangles", c->n_triangles + 1, &c->triangle_capacity, ARRAY(c->tri, 3)));
   int32_t *t = &c->tri[3 * c->n_triangles++];
   t[0] = v0, t[1] = v1, t[2] = v2;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,11 +39,7 @@ PetscErrorCode mesh_cells_tet(mesh_cells *c, int64_t name, const int32_t v[4])
 {
   PetscFunctionBegin;
   PetscCheck(c->n_tets < MESH_MAX_TETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d tetrahedra", MESH_MAX_TETS);
-  if (c->n_tets == c->tet_capacity) {
-    c->tet_capacity = next_capacity(c->tet_capacity);
-    PetscCall(memory_resize("mesh tetrahedra", 4 * c->tet_capacity, sizeof *c->tet, &c->tet));
-    if (c->is_named) PetscCall(memory_resize("mesh names", c->tet_capacity, sizeof *c->tet_name, &c->tet_name));
-  }
+  PetscCall(MEMORY_RESERVE("mesh tetrahedra", c->n_tets + 1, &c->tet_capacity, ARRAY(c->tet, 4), ARRAY(c->tet_name, c->is_named)));
   if (c->is_named) c->tet_name[c->n_tets] = name;
   memcpy(&c->tet[4 * c->n_tets++], v, 4 * sizeof *v);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,10 +48,8 @@ PetscErrorCode mesh_cells_tet(mesh_cells *c, int64_t name, const int32_t v[4])
 PetscErrorCode mesh_cells_index(mesh_cells *c, int64_t *twice)
 {
   PetscFunctionBegin;
-  memory_free(&c->sorted_name);
-  memory_free(&c->sorted_vertex);
-  PetscCall(memory_alloc("mesh names", c->n_vertices, sizeof *c->sorted_name, &c->sorted_name));
-  PetscCall(memory_alloc("mesh names", c->n_vertices, sizeof *c->sorted_vertex, &c->sorted_vertex));
+  MEMORY_FREE(&c->sorted_name, &c->sorted_vertex);
+  PetscCall(MEMORY_ALLOC("mesh names", ARRAY(c->sorted_name, c->n_vertices), ARRAY(c->sorted_vertex, c->n_vertices)));
   for (int64_t i = 0; i < c->n_vertices; ++i) c->sorted_name[i] = (uint64_t)c->vertex_name[i];
   PetscCall(sort_keys(c->n_vertices, 64, c->sorted_name, c->sorted_vertex));
   *twice = -1;

@@ -94,8 +94,7 @@ PetscErrorCode mesh_parse_obj(const char *name, size_t size, const char *bytes, 
 
 void mesh_lines_free(mesh_lines *l)
 {
-  memory_free(&l->start);
-  memory_free(&l->x);
+  MEMORY_FREE(&l->start, &l->x);
   *l = (mesh_lines){0};
 }
 
@@ -444,10 +443,7 @@ static PetscErrorCode import_tetgen(const char *path, bool allow_parts, triangle
     code = mesh_read_file(name[i], &bytes[i], &size[i]);
   }
   if (!code) code = mesh_parse_tetgen(name[0], size[0], bytes[0], name[1], size[1], bytes[1], allow_parts, surface, solid);
-  for (int i = 0; i < 2; ++i) {
-    memory_free(&bytes[i]);
-    memory_free(&name[i]);
-  }
+  for (int i = 0; i < 2; ++i) MEMORY_FREE(&bytes[i], &name[i]);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

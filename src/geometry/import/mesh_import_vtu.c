@@ -188,8 +188,7 @@ static PetscErrorCode read_blocks(byte_source *s, int64_t *n, uint8_t **bytes, i
   if (sum > available || total > 1040.0 * (double)(available + 1) || total > (double)MAX_BYTES)
     PetscCall(report_bad_array(s->a, "the header of this array states more data than the file can contain", NULL));
   *n = (int64_t)total;
-  PetscCall(memory_alloc("mesh array", *n, 1, bytes));
-  PetscCall(memory_alloc("mesh array", most, 1, scratch));
+  PetscCall(MEMORY_ALLOC("mesh array", ARRAY(*bytes, *n), ARRAY(*scratch, most)));
   for (int64_t i = 0; i < n_blocks; ++i) {
     const int64_t expected = i + 1 < n_blocks || last == 0 ? block : last;
     uLongf        length   = (uLongf)expected;
@@ -252,9 +251,7 @@ static PetscErrorCode read_binary(const vtk_array *a, int64_t *n, double **real,
   PetscFunctionBegin;
   PetscErrorCode code = a->is_compressed ? read_blocks(&s, &n_bytes, &bytes, &packed, &scratch) : read_plain(&s, &n_bytes, &bytes);
   if (!code) code = convert_bytes(a, n_bytes, bytes, n, real, whole);
-  memory_free(&bytes);
-  memory_free(&scratch);
-  memory_free(&packed);
+  MEMORY_FREE(&bytes, &scratch, &packed);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

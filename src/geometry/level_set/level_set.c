@@ -685,8 +685,7 @@ static void boolean_destroy(level_set *s)
 {
   level_set_boolean *b = (level_set_boolean *)s;
   for (int i = 0; i < b->n; ++i) level_set_destroy(&b->child[i]);
-  memory_free(&b->child);
-  memory_free(&b->box);
+  MEMORY_FREE(&b->child, &b->box);
 }
 
 static const level_set_kind kind_boolean = {boolean_eval, boolean_bounds, boolean_destroy};

@@ -241,8 +241,8 @@ static PetscErrorCode extract_surface(contour *c, triangle_mesh **out)
   triangle_mesh *m          = NULL;
   int64_t        n_vertices = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("surface extraction", (c->n[0] + 1) * (c->n[1] + 1) * (c->n[2] + 1), sizeof *c->value, &c->value));
-  PetscCall(memory_alloc("surface extraction", c->n[0] * c->n[1] * c->n[2], sizeof *c->vertex, &c->vertex));
+  PetscCall(MEMORY_ALLOC("surface extraction", ARRAY(c->value, (c->n[0] + 1) * (c->n[1] + 1) * (c->n[2] + 1)),
+                         ARRAY(c->vertex, c->n[0] * c->n[1] * c->n[2])));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i <= c->n[0]; ++i)
     for (int64_t j = 0; j <= c->n[1]; ++j)
@@ -287,8 +287,7 @@ PetscErrorCode level_set_contour(const level_set *phi, const double min[3], cons
   }
   tabulate_sheets(&c);
   const PetscErrorCode code = extract_surface(&c, out);
-  memory_free(&c.value);
-  memory_free(&c.vertex);
+  MEMORY_FREE(&c.value, &c.vertex);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,26 +23,18 @@ PetscErrorCode box_tree_create(int64_t n, box_tree *t)
   }
   const int64_t total = t->start[t->n_levels];
   for (int k = 0; k < 3; ++k) {
-    PetscCall(memory_alloc("box tree", total, sizeof(double), &t->min[k]));
-    PetscCall(memory_alloc("box tree", total, sizeof(double), &t->max[k]));
+    PetscCall(MEMORY_ALLOC("box tree", ARRAY(t->min[k], total), ARRAY(t->max[k], total)));
     for (int64_t i = 0; i < total; ++i) t->min[k][i] = INFINITY, t->max[k][i] = -INFINITY;
   }
-  PetscCall(memory_alloc("box tree", total, sizeof *t->area, &t->area));
-  PetscCall(memory_alloc("box tree", n, sizeof *t->order, &t->order));
-  PetscCall(memory_alloc("box tree", n, sizeof *t->order_scratch, &t->order_scratch));
-  PetscCall(memory_alloc("box tree", n, sizeof *t->key, &t->key));
-  PetscCall(memory_alloc("box tree", n, sizeof *t->key_scratch, &t->key_scratch));
+  PetscCall(MEMORY_ALLOC("box tree", ARRAY(t->area, total), ARRAY(t->order, n), ARRAY(t->order_scratch, n), ARRAY(t->key, n),
+                         ARRAY(t->key_scratch, n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void box_tree_clear(box_tree *t)
 {
   for (int k = 0; k < 3; ++k) memory_free(&t->min[k]), memory_free(&t->max[k]);
-  memory_free(&t->area);
-  memory_free(&t->order);
-  memory_free(&t->order_scratch);
-  memory_free(&t->key);
-  memory_free(&t->key_scratch);
+  MEMORY_FREE(&t->area, &t->order, &t->order_scratch, &t->key, &t->key_scratch);
   memset(t, 0, sizeof *t);
 }
 

@@ -1,6 +1,5 @@
 /* Implementation: a spatial hash of the kept points. */
 #include "geometry/primitive/vertex_merge.h"
-#include "core/math3.h"
 #include "core/memory.h"
 
 static uint64_t cell_hash(const int64_t *c)
@@ -49,9 +48,7 @@ PetscErrorCode vertex_merge(int64_t n, const double *x, double tolerance, int32_
   PetscFunctionBegin;
   while (n_slots < n) n_slots *= 2;
   h.mask = (uint64_t)(n_slots - 1);
-  PetscCall(memory_alloc("mesh merging", n_slots, sizeof *h.head, &h.head));
-  PetscCall(memory_alloc("mesh merging", n, sizeof *h.next, &h.next));
-  PetscCall(memory_alloc("mesh merging", n, sizeof *h.which, &h.which));
+  PetscCall(MEMORY_ALLOC("mesh merging", ARRAY(h.head, n_slots), ARRAY(h.next, n), ARRAY(h.which, n)));
   for (int64_t i = 0; i < n_slots; ++i) h.head[i] = -1;
   for (int64_t i = 0; i < n; ++i) {
     int32_t found = find_near(&h, &x[3 * i]);
@@ -67,8 +64,6 @@ PetscErrorCode vertex_merge(int64_t n, const double *x, double tolerance, int32_
     kept[i] = found;
   }
   *n_kept = count;
-  memory_free(&h.head);
-  memory_free(&h.next);
-  memory_free(&h.which);
+  MEMORY_FREE(&h.head, &h.next, &h.which);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -135,8 +135,7 @@ PetscErrorCode shape_polyhedron(const shape_spec *s, const double min[3], const 
   const int64_t most = (int64_t)h.n * (h.n - 1) * (h.n - 2) / 6;
   PetscCall(memory_alloc("polyhedron", 3 * most + 3, sizeof *x, &x));
   const int64_t n = find_corners(&h, tolerance, x);
-  PetscCall(memory_alloc("polyhedron", n + 1, sizeof *fan, &fan));
-  PetscCall(memory_alloc("polyhedron", n + 1, sizeof *angle, &angle));
+  PetscCall(MEMORY_ALLOC("polyhedron", ARRAY(fan, n + 1), ARRAY(angle, n + 1)));
   int64_t n_triangles = 0;
   for (int pass = 0; pass < 2; ++pass) { /* count, then fill */
     if (pass == 1) {
@@ -153,9 +152,7 @@ PetscErrorCode shape_polyhedron(const shape_spec *s, const double min[3], const 
         }
     }
   }
-  memory_free(&x);
-  memory_free(&fan);
-  memory_free(&angle);
+  MEMORY_FREE(&x, &fan, &angle);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -738,8 +735,7 @@ static PetscErrorCode build_container(const shape_spec *spec, const place *p, sh
   PetscFunctionBegin;
   if (!container_walls(b, &own, has_wall)) PetscFunctionReturn(PETSC_SUCCESS);
   const bool is_moved = shape_pose(spec, c, R);
-  PetscCall(memory_alloc("shape pieces", 6, sizeof *s->piece, &s->piece));
-  PetscCall(memory_alloc("convex solids", 6, sizeof *s->solid, &s->solid));
+  PetscCall(MEMORY_ALLOC("shape", ARRAY(s->piece, 6), ARRAY(s->solid, 6)));
   int n_walls = 0;
   for (int w = 0; w < 6; ++w) n_walls += has_wall[w];
   PetscCall(triangle_mesh_create(8, 2 * n_walls, &s->outline));

@@ -31,9 +31,7 @@ static PetscErrorCode tet_faces_sort(const tet_mesh *m, int32_t **face)
   uint64_t     *key  = NULL;
   int32_t      *perm = NULL, *first = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("mesh faces", n, sizeof *key, &key));
-  PetscCall(memory_alloc("mesh faces", n, sizeof *first, &first));
-  PetscCall(memory_alloc("mesh faces", n, sizeof *perm, &perm));
+  PetscCall(MEMORY_ALLOC("mesh faces", ARRAY(key, n), ARRAY(first, n), ARRAY(perm, n)));
   for (int64_t i = 0; i < n; ++i) {
     int32_t v[3];
     (void)tet_face_sorted(m, (int32_t)i, v);
@@ -47,8 +45,7 @@ static PetscErrorCode tet_faces_sort(const tet_mesh *m, int32_t **face)
   }
   PetscCall(sort_keys(n, 64, key, perm));
   for (int64_t i = 0; i < n; ++i) perm[i] = first[perm[i]];
-  memory_free(&key);
-  memory_free(&first);
+  MEMORY_FREE(&key, &first);
   *face = perm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,8 +77,7 @@ static PetscErrorCode tet_faces_boundary(const tet_mesh *m, int64_t *n_out, int3
     end = tet_faces_run(m, face, i);
     if (end == i + 1) is_boundary[face[i]] = true, ++n;
   }
-  PetscCall(memory_alloc("mesh surface", 3 * n, sizeof **tri, tri));
-  PetscCall(memory_alloc("mesh surface", n, sizeof **tet, tet));
+  PetscCall(MEMORY_ALLOC("mesh surface", ARRAY(*tri, 3 * n), ARRAY(*tet, n)));
   *n_out = n;
   n      = 0;
   for (int64_t f = 0; f < 4 * m->n_tets; ++f) {
@@ -89,8 +85,7 @@ static PetscErrorCode tet_faces_boundary(const tet_mesh *m, int64_t *n_out, int3
     for (int k = 0; k < 3; ++k) (*tri)[3 * n + k] = m->tet[4 * (f / 4) + TET_FACE[f % 4][k]];
     (*tet)[n++] = (int32_t)(f / 4);
   }
-  memory_free(&face);
-  memory_free(&is_boundary);
+  MEMORY_FREE(&face, &is_boundary);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,20 +137,16 @@ PetscErrorCode tet_mesh_create(int64_t n_vertices, int64_t n_tets, tet_mesh **ou
 
 static void drop_derived(tet_mesh *m)
 {
-  memory_free(&m->volume);
-  memory_free(&m->vertex_volume);
+  MEMORY_FREE(&m->volume, &m->vertex_volume);
   triangle_mesh_destroy(&m->surface);
-  memory_free(&m->surface_vertex);
-  memory_free(&m->surface_tet);
+  MEMORY_FREE(&m->surface_vertex, &m->surface_tet);
 }
 
 void tet_mesh_destroy(tet_mesh **m)
 {
   if (!m || !*m) return;
   drop_derived(*m);
-  memory_free(&(*m)->x);
-  memory_free(&(*m)->tet);
-  memory_free(m);
+  MEMORY_FREE(&(*m)->x, &(*m)->tet, m);
 }
 
 double tet_mesh_signed_volume(const double *x, const int32_t tet[4])
@@ -181,8 +172,7 @@ PetscErrorCode tet_mesh_finish(tet_mesh *m)
   int64_t  n   = 0;
   PetscFunctionBegin;
   drop_derived(m);
-  PetscCall(memory_alloc("mesh volumes", m->n_tets, sizeof *m->volume, &m->volume));
-  PetscCall(memory_alloc("mesh volumes", m->n_vertices, sizeof *m->vertex_volume, &m->vertex_volume));
+  PetscCall(MEMORY_ALLOC("mesh volumes", ARRAY(m->volume, m->n_tets), ARRAY(m->vertex_volume, m->n_vertices)));
   fill_volumes(m);
   PetscCall(tet_faces_boundary(m, &n, &tri, &m->surface_tet));
   PetscCall(tet_faces_surface(m, n, tri, &m->surface, &m->surface_vertex));
@@ -278,15 +268,13 @@ static PetscErrorCode check_places(const tet_mesh *m, tet_mesh_defects *d)
   for (int64_t i = 0; i < m->n_vertices; ++i)
     for (int k = 0; k < 3; ++k) lo[k] = fmin(lo[k], m->x[3 * i + k]), hi[k] = fmax(hi[k], m->x[3 * i + k]);
   for (int k = 0; k < 3; ++k) size = fmax(size, hi[k] - lo[k]), far = fmax(far, fmax(fabs(lo[k]), fabs(hi[k])));
-  PetscCall(memory_alloc("mesh check", m->n_vertices, sizeof *kept, &kept));
-  PetscCall(memory_alloc("mesh check", m->n_vertices, sizeof *original, &original));
+  PetscCall(MEMORY_ALLOC("mesh check", ARRAY(kept, m->n_vertices), ARRAY(original, m->n_vertices)));
   if (m->n_vertices) PetscCall(vertex_merge(m->n_vertices, m->x, fmax(fmax(SAME_PLACE * size, 1e-15 * far), 1e-300), kept, &n_kept));
   for (int64_t i = 0; i < m->n_vertices; ++i) {
     if (kept[i] == n) original[n++] = (int32_t)i;
     else if (count_defect(&d->n_duplicate, &d->first_duplicate[0], original[kept[i]])) d->first_duplicate[1] = i;
   }
-  memory_free(&kept);
-  memory_free(&original);
+  MEMORY_FREE(&kept, &original);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -369,9 +357,7 @@ static PetscErrorCode find_orientation(const tet_mesh *m, uint8_t *turn, tet_mes
   int32_t    *face = NULL;
   double     *sum  = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("mesh parts", m->n_tets, sizeof *s.parent, &s.parent));
-  PetscCall(memory_alloc("mesh parts", m->n_tets, sizeof *s.is_mirrored, &s.is_mirrored));
-  PetscCall(memory_alloc("mesh parts", m->n_tets, sizeof *sum, &sum));
+  PetscCall(MEMORY_ALLOC("mesh parts", ARRAY(s.parent, m->n_tets), ARRAY(s.is_mirrored, m->n_tets), ARRAY(sum, m->n_tets)));
   for (int64_t t = 0; t < m->n_tets; ++t) s.parent[t] = (int32_t)t;
   PetscCall(tet_faces_sort(m, &face));
   unite_neighbours(m, face, &s, d);
@@ -387,9 +373,7 @@ static PetscErrorCode find_orientation(const tet_mesh *m, uint8_t *turn, tet_mes
     const int32_t root = find_root(&s, (int32_t)t, &is_mirrored);
     turn[t]            = is_mirrored ^ (sum[root] < 0.0);
   }
-  memory_free(&s.parent);
-  memory_free(&s.is_mirrored);
-  memory_free(&sum);
+  MEMORY_FREE(&s.parent, &s.is_mirrored, &sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,9 +391,7 @@ static PetscErrorCode check_boundary(const tet_mesh *m, tet_mesh_defects *d)
   if (s.n_nonmanifold) {
     for (int k = 0; k < 2; ++k) d->first_touching[k] = vertex[s.first_nonmanifold[k]];
   } else if (s.n_pinched) d->first_touching[0] = vertex[s.first_pinched];
-  memory_free(&tri);
-  memory_free(&tet);
-  memory_free(&vertex);
+  MEMORY_FREE(&tri, &tet, &vertex);
   triangle_mesh_destroy(&surface);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -129,12 +129,7 @@ typedef struct {
   int32_t *quad;   /* [n_quads][4] */
 } disc;
 
-static void disc_free(disc *d)
-{
-  memory_free(&d->x);
-  memory_free(&d->is_odd);
-  memory_free(&d->quad);
-}
+static void disc_free(disc *d) { MEMORY_FREE(&d->x, &d->is_odd, &d->quad); }
 
 /* Point q of the 4 n around the square, counter-clockwise from corner (0, 0): lattice coordinates. */
 static void square_border(int64_t n, int64_t q, int64_t *i, int64_t *j)
@@ -182,9 +177,7 @@ static PetscErrorCode disc_create(int64_t n, int64_t layers, disc *d)
 {
   PetscFunctionBegin;
   *d = (disc){.n_points = (n + 1) * (n + 1) + 4 * n * layers, .n_quads = n * n + 4 * n * layers};
-  PetscCall(memory_alloc("disc", 2 * d->n_points, sizeof *d->x, &d->x));
-  PetscCall(memory_alloc("disc", d->n_points, sizeof *d->is_odd, &d->is_odd));
-  PetscCall(memory_alloc("disc", 4 * d->n_quads, sizeof *d->quad, &d->quad));
+  PetscCall(MEMORY_ALLOC("disc", ARRAY(d->x, 2 * d->n_points), ARRAY(d->is_odd, d->n_points), ARRAY(d->quad, 4 * d->n_quads)));
   disc_fill(d, n, layers);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

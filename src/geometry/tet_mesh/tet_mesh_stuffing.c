@@ -30,16 +30,7 @@ typedef struct {
   int32_t *number;    /* [2 n_grid + cuts] vertex number in the mesh, -1: not used */
 } lattice;
 
-static void lattice_free(lattice *l)
-{
-  memory_free(&l->side);
-  memory_free(&l->value);
-  memory_free(&l->first_cut);
-  memory_free(&l->direction);
-  memory_free(&l->cut);
-  memory_free(&l->warp);
-  memory_free(&l->number);
-}
+static void lattice_free(lattice *l) { MEMORY_FREE(&l->side, &l->value, &l->first_cut, &l->direction, &l->cut, &l->warp, &l->number); }
 
 /* ---- lattice: coordinates in half cubes; even points have even coordinates, odd points have odd ones ---- */
 
@@ -107,8 +98,7 @@ static PetscErrorCode find_sides(lattice *l)
   const int64_t n   = 2 * l->n_grid;
   int64_t       bad = n;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("mesh lattice", n, sizeof *l->value, &l->value));
-  PetscCall(memory_alloc("mesh lattice", n, sizeof *l->side, &l->side));
+  PetscCall(MEMORY_ALLOC("mesh lattice", ARRAY(l->value, n), ARRAY(l->side, n)));
 #pragma omp parallel for schedule(static) reduction(min : bad)
   for (int64_t p = 0; p < n; ++p) {
     double x[3];
@@ -365,8 +355,7 @@ static PetscErrorCode build_mesh(lattice *l, tet_mesh **out)
   PetscCall(memory_alloc("mesh stencils", 4 * list.n, sizeof *list.corner, &list.corner));
   list.n = 0;
   add_stencils(l, &list);
-  PetscCall(memory_alloc("mesh lattice", n + n_cut, sizeof *l->number, &l->number));
-  PetscCall(memory_alloc("mesh lattice", n_cut, sizeof *start, &start));
+  PetscCall(MEMORY_ALLOC("mesh lattice", ARRAY(l->number, n + n_cut), ARRAY(start, n_cut)));
   for (int64_t i = 0; i < 4 * list.n; ++i) l->number[list.corner[i]] = 1;
   for (int64_t i = 0; i < n + n_cut; ++i) l->number[i] = l->number[i] ? (int32_t)n_vertices++ : -1;
   for (int64_t p = 0; p < n; ++p)
@@ -375,8 +364,7 @@ static PetscErrorCode build_mesh(lattice *l, tet_mesh **out)
   for (int64_t i = 0; i < n + n_cut; ++i)
     if (l->number[i] >= 0) vertex_position(l, i, start, &m->x[3 * (int64_t)l->number[i]]);
   for (int64_t i = 0; i < 4 * list.n; ++i) m->tet[i] = l->number[list.corner[i]];
-  memory_free(&start);
-  memory_free(&list.corner);
+  MEMORY_FREE(&start, &list.corner);
   PetscErrorCode code = tet_mesh_require("isosurface stuffing (choose a smaller spacing, or another lattice shift)", m, false, NULL);
   if (!code) code = tet_mesh_finish(m);
   if (code) tet_mesh_destroy(&m);

@@ -24,12 +24,7 @@ struct triangle_bvh {
 void triangle_bvh_destroy(triangle_bvh **b)
 {
   if (!b || !*b) return;
-  memory_free(&(*b)->node);
-  memory_free(&(*b)->order);
-  memory_free(&(*b)->face_normal);
-  memory_free(&(*b)->edge_normal);
-  memory_free(&(*b)->vertex_normal);
-  memory_free(b);
+  MEMORY_FREE(&(*b)->node, &(*b)->order, &(*b)->face_normal, &(*b)->edge_normal, &(*b)->vertex_normal, b);
 }
 
 /* ---- pseudonormals ---- */
@@ -161,21 +156,16 @@ static PetscErrorCode bvh_fill(triangle_bvh *b)
   const int64_t n      = b->m->n_triangles;
   double       *center = NULL, *key = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("mesh tree", 2 * n, sizeof *b->node, &b->node));
-  PetscCall(memory_alloc("mesh tree", n, sizeof *b->order, &b->order));
-  PetscCall(memory_alloc("mesh normals", 3 * n, sizeof(double), &b->face_normal));
-  PetscCall(memory_alloc("mesh normals", 9 * n, sizeof(double), &b->edge_normal));
-  PetscCall(memory_alloc("mesh normals", 3 * b->m->n_vertices, sizeof(double), &b->vertex_normal));
+  PetscCall(MEMORY_ALLOC("triangle bvh", ARRAY(b->node, 2 * n), ARRAY(b->order, n), ARRAY(b->face_normal, 3 * n),
+                         ARRAY(b->edge_normal, 9 * n), ARRAY(b->vertex_normal, 3 * b->m->n_vertices)));
   PetscCall(build_normals(b));
-  PetscCall(memory_alloc("mesh tree", 3 * n, sizeof *center, &center));
-  PetscCall(memory_alloc("mesh tree", n, sizeof *key, &key));
+  PetscCall(MEMORY_ALLOC("mesh tree", ARRAY(center, 3 * n), ARRAY(key, n)));
   for (int64_t t = 0; t < n; ++t) {
     b->order[t] = (int32_t)t;
     triangle_center(b->m, (int32_t)t, &center[3 * t]);
   }
   build_tree(b, center, key);
-  memory_free(&center);
-  memory_free(&key);
+  MEMORY_FREE(&center, &key);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

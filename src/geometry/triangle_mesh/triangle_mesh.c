@@ -37,9 +37,7 @@ PetscErrorCode triangle_mesh_copy(const triangle_mesh *m, triangle_mesh **out)
 void triangle_mesh_destroy(triangle_mesh **m)
 {
   if (!m || !*m) return;
-  memory_free(&(*m)->x);
-  memory_free(&(*m)->tri);
-  memory_free(m);
+  MEMORY_FREE(&(*m)->x, &(*m)->tri, m);
 }
 
 void triangle_mesh_transform(triangle_mesh *m, const double c[3], const double R[9])
@@ -143,10 +141,8 @@ PetscErrorCode triangle_mesh_sort(triangle_mesh *m)
   double    *x = NULL;
   PetscFunctionBegin;
   if (m->n_vertices == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("mesh sorting", m->n_vertices > m->n_triangles ? m->n_vertices : m->n_triangles, sizeof *item, &item));
-  PetscCall(memory_alloc("mesh sorting", m->n_vertices, sizeof *new_index, &new_index));
-  PetscCall(memory_alloc("mesh sorting", 3 * m->n_vertices, sizeof *x, &x));
-  PetscCall(memory_alloc("mesh sorting", 3 * m->n_triangles, sizeof *tri, &tri));
+  PetscCall(MEMORY_ALLOC("mesh sorting", ARRAY(item, m->n_vertices > m->n_triangles ? m->n_vertices : m->n_triangles),
+                         ARRAY(new_index, m->n_vertices), ARRAY(x, 3 * m->n_vertices), ARRAY(tri, 3 * m->n_triangles)));
   for (int64_t i = 0; i < m->n_vertices; ++i) item[i].index = (int32_t)i;
   sort_by_bisection(m->x, item, m->n_vertices);
   for (int64_t i = 0; i < m->n_vertices; ++i) new_index[item[i].index] = (int32_t)i;
@@ -158,11 +154,9 @@ PetscErrorCode triangle_mesh_sort(triangle_mesh *m)
   }
   qsort(item, (size_t)m->n_triangles, sizeof *item, compare_items);
   for (int64_t t = 0; t < m->n_triangles; ++t) memcpy(&tri[3 * t], &m->tri[3 * (int64_t)item[t].index], 3 * sizeof *tri);
-  memory_free(&m->x);
-  memory_free(&m->tri);
+  MEMORY_FREE(&m->x, &m->tri);
   m->x = x, m->tri = tri;
-  memory_free(&item);
-  memory_free(&new_index);
+  MEMORY_FREE(&item, &new_index);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,17 +292,12 @@ PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects
   check_vertices_and_indices(m, out);
   if (out->n_not_finite || out->n_bad_index) PetscFunctionReturn(PETSC_SUCCESS);
   check_areas(m, out);
-  PetscCall(memory_alloc("mesh edges", 3 * m->n_triangles, sizeof *use, &use));
-  PetscCall(memory_alloc("mesh fans", 3 * m->n_triangles, sizeof *fan, &fan));
-  PetscCall(memory_alloc("mesh parts", m->n_triangles, sizeof *part, &part));
-  PetscCall(memory_alloc("mesh fans", m->n_vertices, sizeof *n_fans, &n_fans));
+  PetscCall(MEMORY_ALLOC("triangle mesh", ARRAY(use, 3 * m->n_triangles), ARRAY(fan, 3 * m->n_triangles), ARRAY(part, m->n_triangles),
+                         ARRAY(n_fans, m->n_vertices)));
   check_edges(m, use, fan, part, out);
   check_fans(m, fan, part, n_fans, out);
   out->volume = triangle_mesh_mass(m).volume;
-  memory_free(&use);
-  memory_free(&fan);
-  memory_free(&part);
-  memory_free(&n_fans);
+  MEMORY_FREE(&use, &fan, &part, &n_fans);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -593,11 +582,9 @@ PetscErrorCode triangle_mesh_refine(triangle_mesh *m, double spacing)
   while (!is_done) { /* the edge lengths are halved in every pass */
     long_edge     *edge   = NULL;
     int32_t       *middle = NULL;
-    PetscErrorCode code   = memory_alloc("mesh refinement", 3 * m->n_triangles, sizeof *edge, &edge);
-    if (!code) code = memory_alloc("mesh refinement", 3 * m->n_triangles, sizeof *middle, &middle);
+    PetscErrorCode code   = MEMORY_ALLOC("mesh refinement", ARRAY(edge, 3 * m->n_triangles), ARRAY(middle, 3 * m->n_triangles));
     if (!code) code = refine_once(m, spacing, edge, middle, &is_done);
-    memory_free(&edge);
-    memory_free(&middle);
+    MEMORY_FREE(&edge, &middle);
     PetscCall(code);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

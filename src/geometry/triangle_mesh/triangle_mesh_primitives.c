@@ -254,16 +254,14 @@ PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], doub
   const double in = segment_count(radius, spacing, 1.0);
   PetscCall(check_size(around * (up + 1.0 + 2.0 * (in - 1.0)) + 2.0));
   const int64_t n_in = (int64_t)in, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_in - 1);
-  PetscCall(memory_alloc("profile", n, sizeof *rho, &rho));
-  PetscCall(memory_alloc("profile", n, sizeof *z, &z));
+  PetscCall(MEMORY_ALLOC("profile", ARRAY(rho, n), ARRAY(z, n)));
   for (int64_t i = 1; i < n_in; ++i) {
     rho[i - 1] = rho[n - i] = radius * (double)i / in;
     z[i - 1] = -0.5 * length, z[n - i] = 0.5 * length;
   }
   for (int64_t i = 0; i <= n_up; ++i) rho[n_in - 1 + i] = radius, z[n_in - 1 + i] = length * ((double)i / up - 0.5);
   code = revolve(center, axis, n, rho, z, -0.5 * length, 0.5 * length, (int64_t)around, out);
-  memory_free(&rho);
-  memory_free(&z);
+  MEMORY_FREE(&rho, &z);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -278,8 +276,7 @@ PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], doubl
   const double cap = segment_count(0.5 * M_PI * radius, spacing, 3.0);
   PetscCall(check_size(around * (up + 2.0 * cap - 1.0) + 2.0));
   const int64_t n_cap = (int64_t)cap, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_cap - 1);
-  PetscCall(memory_alloc("profile", n, sizeof *rho, &rho));
-  PetscCall(memory_alloc("profile", n, sizeof *z, &z));
+  PetscCall(MEMORY_ALLOC("profile", ARRAY(rho, n), ARRAY(z, n)));
   for (int64_t i = 1; i < n_cap; ++i) {
     const double angle = 0.5 * M_PI * (double)i / cap;
     rho[i - 1] = rho[n - i] = radius * sin(angle);
@@ -288,8 +285,7 @@ PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], doubl
   }
   for (int64_t i = 0; i <= n_up; ++i) rho[n_cap - 1 + i] = radius, z[n_cap - 1 + i] = length * ((double)i / up - 0.5);
   code = revolve(center, axis, n, rho, z, -0.5 * length - radius, 0.5 * length + radius, (int64_t)around, out);
-  memory_free(&rho);
-  memory_free(&z);
+  MEMORY_FREE(&rho, &z);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -363,12 +359,10 @@ PetscErrorCode triangle_mesh_revolution(const double center[3], const double axi
   PetscCall(check_size(around * (segment_count(length + radius[0] + radius[n - 1], spacing, 1.0) + n + 2)));
   const int64_t m = profile_rings(n, along, radius, spacing, NULL, NULL);
   v3_scale(a, 1.0 / v3_norm(axis), axis);
-  PetscCall(memory_alloc("profile", m, sizeof *rho, &rho));
-  PetscCall(memory_alloc("profile", m, sizeof *z, &z));
+  PetscCall(MEMORY_ALLOC("profile", ARRAY(rho, m), ARRAY(z, m)));
   (void)profile_rings(n, along, radius, spacing, rho, z);
   code = revolve(center, a, m, rho, z, along[0], along[n - 1], (int64_t)around, out);
-  memory_free(&rho);
-  memory_free(&z);
+  MEMORY_FREE(&rho, &z);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

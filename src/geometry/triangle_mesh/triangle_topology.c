@@ -8,8 +8,7 @@ static PetscErrorCode sort_sides(const triangle_topology *t, uint64_t **key, int
 {
   const int64_t n = 3 * t->n_triangles;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("mesh side keys", n, sizeof **key, key));
-  PetscCall(memory_alloc("mesh sides", n, sizeof **side, side));
+  PetscCall(MEMORY_ALLOC("triangle topology", ARRAY(*key, n), ARRAY(*side, n)));
   for (int64_t i = 0; i < n; ++i) {
     const int64_t first = i - i % 3;
     const int32_t a = t->tri[first + (i + 1) % 3], b = t->tri[first + (i + 2) % 3];
@@ -72,13 +71,9 @@ static PetscErrorCode triangle_topology_fill(triangle_topology *t, const int32_t
   for (int64_t i = 0; i < n; ++i) t->tri[i] = tri[i];
   PetscCall(sort_sides(t, key, side));
   for (int64_t i = 0; i < n; ++i) t->n_edges += i == 0 || (*key)[i] != (*key)[i - 1];
-  PetscCall(memory_alloc("topology neighbours", n, sizeof *t->neighbor, &t->neighbor));
-  PetscCall(memory_alloc("topology sides", n, sizeof *t->neighbor_side, &t->neighbor_side));
-  PetscCall(memory_alloc("topology side edges", n, sizeof *t->side_edge, &t->side_edge));
-  PetscCall(memory_alloc("topology edges", 2 * t->n_edges, sizeof *t->edge, &t->edge));
-  PetscCall(memory_alloc("topology edge triangles", 2 * t->n_edges, sizeof *t->edge_triangle, &t->edge_triangle));
-  PetscCall(memory_alloc("topology fans", n, sizeof *t->fan, &t->fan));
-  PetscCall(memory_alloc("topology fan starts", t->n_vertices + 1, sizeof *t->fan_start, &t->fan_start));
+  PetscCall(MEMORY_ALLOC("triangle topology", ARRAY(t->neighbor, n), ARRAY(t->neighbor_side, n), ARRAY(t->side_edge, n),
+                         ARRAY(t->edge, 2 * t->n_edges), ARRAY(t->edge_triangle, 2 * t->n_edges), ARRAY(t->fan, n),
+                         ARRAY(t->fan_start, t->n_vertices + 1)));
   for (int64_t i = 0; i < n; ++i) t->neighbor[i] = t->neighbor_side[i] = -1;
   PetscCall(fill_edges(t, *key, *side));
   fill_fans(t);
@@ -96,8 +91,7 @@ PetscErrorCode triangle_topology_create(int64_t n_vertices, int64_t n_triangles,
   (*out)->n_vertices          = n_vertices;
   (*out)->n_triangles         = n_triangles;
   const PetscErrorCode failed = triangle_topology_fill(*out, tri, &key, &side);
-  memory_free(&key);
-  memory_free(&side);
+  MEMORY_FREE(&key, &side);
   if (failed) triangle_topology_destroy(out);
   PetscCall(failed);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,7 +101,5 @@ void triangle_topology_destroy(triangle_topology **out)
 {
   if (!out || !*out) return;
   triangle_topology *t = *out;
-  void *arrays[]       = {&t->tri, &t->neighbor, &t->neighbor_side, &t->edge, &t->edge_triangle, &t->side_edge, &t->fan, &t->fan_start};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
-  memory_free(out);
+  MEMORY_FREE(&t->tri, &t->neighbor, &t->neighbor_side, &t->edge, &t->edge_triangle, &t->side_edge, &t->fan, &t->fan_start, out);
 }

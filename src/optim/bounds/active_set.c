@@ -21,7 +21,7 @@ typedef struct {
 
 static void active_set_free(active_set *a)
 {
-  memory_free(&a->g), memory_free(&a->best), memory_free(&a->is_free), memory_free(&a->part);
+  MEMORY_FREE(&a->g, &a->best, &a->is_free, &a->part);
   bounds_face_destroy(&a->face);
   bounds_cg_space_destroy(&a->space);
 }
@@ -29,10 +29,7 @@ static void active_set_free(active_set *a)
 static PetscErrorCode active_set_create(active_set *a, const bounds_options *o)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("gradient of active sets", a->n, sizeof *a->g, &a->g));
-  PetscCall(memory_alloc("best point of active sets", a->n, sizeof *a->best, &a->best));
-  PetscCall(memory_alloc("free set", a->n, 1, &a->is_free));
-  PetscCall(memory_alloc("partial sums of active sets", a->n_chunks, sizeof *a->part, &a->part));
+  PetscCall(MEMORY_ALLOC("active set", ARRAY(a->g, a->n), ARRAY(a->best, a->n), ARRAY(a->is_free, a->n), ARRAY(a->part, a->n_chunks)));
   PetscCall(bounds_face_create(a->q, o->preconditioner, &a->face));
   PetscCall(bounds_cg_space_create(a->n, &a->space));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,11 +16,7 @@ PetscErrorCode bounds_cg_space_create(int64_t n, bounds_cg_space *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void bounds_cg_space_destroy(bounds_cg_space *s)
-{
-  memory_free(&s->p), memory_free(&s->Ap), memory_free(&s->z), memory_free(&s->phi), memory_free(&s->part);
-  memory_free(&s->weight), memory_free(&s->step);
-}
+void bounds_cg_space_destroy(bounds_cg_space *s) { MEMORY_FREE(&s->p, &s->Ap, &s->z, &s->phi, &s->part, &s->weight, &s->step); }
 
 /* phi = g on the free unknowns, 0 elsewhere. Returns its norm in the inverse diagonal. */
 static double free_gradient(const bounds_qp *q, const uint8_t *restrict is_free, const double *restrict g, bounds_cg_space *s)
@@ -236,8 +232,7 @@ PetscErrorCode bounds_solve_cg(const bounds_qp *q, const bounds_options *o, doub
   bounds_cg_status status  = BOUNDS_CG_OK;
   PetscFunctionBegin;
   PetscErrorCode code = bounds_cg_space_create(q->n, &s);
-  if (!code) code = memory_alloc("free set", q->n, 1, &is_free);
-  if (!code) code = memory_alloc("gradient", q->n, sizeof *g, &g);
+  if (!code) code = MEMORY_ALLOC("bounds cg", ARRAY(is_free, q->n), ARRAY(g, q->n));
   if (!code) code = bounds_face_create(&free_qp, o->preconditioner, &face);
   if (!code) {
     memset(is_free, 1, (size_t)q->n);
@@ -255,7 +250,7 @@ PetscErrorCode bounds_solve_cg(const bounds_qp *q, const bounds_options *o, doub
   }
   bounds_face_destroy(&face);
   bounds_cg_space_destroy(&s);
-  memory_free(&is_free), memory_free(&g);
+  MEMORY_FREE(&is_free, &g);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -165,11 +165,10 @@ PetscErrorCode bounds_solve_admm(const bounds_qp *q, const bounds_options *o, do
   admm a = {.rho = ADMM_RHO};
   PetscFunctionBegin;
   PetscErrorCode code = bounds_shift_create(q, o->preconditioner, &a.s);
-  if (!code) code = memory_alloc("multiplier of a box", q->n, sizeof *a.w, &a.w);
-  if (!code) code = memory_alloc("point in a box", q->n, sizeof *a.z, &a.z);
+  if (!code) code = MEMORY_ALLOC("bounds comparison", ARRAY(a.w, q->n), ARRAY(a.z, q->n));
   if (!code) admm_iterate(&a, o, x, r);
   bounds_shift_destroy(&a.s);
-  memory_free(&a.w), memory_free(&a.z);
+  MEMORY_FREE(&a.w, &a.z);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -376,11 +375,10 @@ PetscErrorCode bounds_solve_augmented_lagrangian(const bounds_qp *q, const bound
   lagrangian a = {0};
   PetscFunctionBegin;
   PetscErrorCode code = bounds_shift_create(q, o->preconditioner, &a.s);
-  if (!code) code = memory_alloc("multipliers of lower bounds", q->n, sizeof *a.low, &a.low);
-  if (!code) code = memory_alloc("multipliers of upper bounds", q->n, sizeof *a.high, &a.high);
+  if (!code) code = MEMORY_ALLOC("bounds comparison", ARRAY(a.low, q->n), ARRAY(a.high, q->n));
   if (!code) lagrangian_iterate(&a, o, x, r);
   bounds_shift_destroy(&a.s);
-  memory_free(&a.low), memory_free(&a.high);
+  MEMORY_FREE(&a.low, &a.high);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

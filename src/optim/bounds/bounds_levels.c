@@ -65,31 +65,22 @@ enum { MAX_LEVELS = 16 };
 
 static void level_free(grid_level *l)
 {
-  memory_free(&l->neighbor), memory_free(&l->off), memory_free(&l->diagonal), memory_free(&l->inverse), memory_free(&l->aggregate);
-  memory_free(&l->child), memory_free(&l->x), memory_free(&l->b), memory_free(&l->r), memory_free(&l->is_stale);
+  MEMORY_FREE(&l->neighbor, &l->off, &l->diagonal, &l->inverse, &l->aggregate, &l->child, &l->x, &l->b, &l->r, &l->is_stale);
 }
 
 void bounds_levels_destroy(grid_levels **l)
 {
   if (!*l) return;
   for (int k = 0; k < (*l)->n_levels; ++k) level_free(&(*l)->level[k]);
-  memory_free(&(*l)->cell), memory_free(&(*l)->level);
-  memory_free(l);
+  MEMORY_FREE(&(*l)->cell, &(*l)->level, l);
 }
 
 static PetscErrorCode level_allocate(int64_t n, grid_level *l)
 {
   PetscFunctionBegin;
   l->n = (int32_t)n;
-  PetscCall(memory_alloc("coarse neighbours", n, sizeof *l->neighbor, &l->neighbor));
-  PetscCall(memory_alloc("coarse coefficients", n, sizeof *l->off, &l->off));
-  PetscCall(memory_alloc("coarse diagonal", n, sizeof *l->diagonal, &l->diagonal));
-  PetscCall(memory_alloc("coarse inverse diagonal", n, sizeof *l->inverse, &l->inverse));
-  PetscCall(memory_alloc("aggregates", n, sizeof *l->aggregate, &l->aggregate));
-  PetscCall(memory_alloc("coarse unknowns", n + 1, sizeof *l->x, &l->x));
-  PetscCall(memory_alloc("coarse right-hand side", n + 1, sizeof *l->b, &l->b));
-  PetscCall(memory_alloc("coarse residual", n + 1, sizeof *l->r, &l->r));
-  PetscCall(memory_alloc("stale coarse cells", n, 1, &l->is_stale));
+  PetscCall(MEMORY_ALLOC("bounds levels", ARRAY(l->neighbor, n), ARRAY(l->off, n), ARRAY(l->diagonal, n), ARRAY(l->inverse, n),
+                         ARRAY(l->aggregate, n), ARRAY(l->x, n + 1), ARRAY(l->b, n + 1), ARRAY(l->r, n + 1), ARRAY(l->is_stale, n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,9 +175,7 @@ static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels
   int32_t      *order = NULL, *number = NULL, *of = NULL;
   grid_cells    coarse = {0};
   PetscFunctionBegin;
-  PetscErrorCode code = memory_alloc("order of cells", n, sizeof *order, &order);
-  if (!code) code = memory_alloc("numbers of cells", n, sizeof *number, &number);
-  if (!code) code = memory_alloc("aggregates of cells", n, sizeof *of, &of);
+  PetscErrorCode code = MEMORY_ALLOC("bounds levels", ARRAY(order, n), ARRAY(number, n), ARRAY(of, n));
   if (!code) code = level_create(c, order, number, mine);
   if (!code && l->n_levels == 1) code = fill_finest(a, number, l);
   if (!code && l->n_levels > 1) code = renumber_aggregates(mine - 1, number, n);
@@ -195,7 +184,7 @@ static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels
   if (!code && !*is_last && coarse.n > n - n / 8) *is_last = true; /* scattered cells: coarsening does not reduce their number */
   if (!code && !*is_last)
     for (int32_t i = 0; i < n; ++i) mine->aggregate[i] = of[order[i]];
-  memory_free(&order), memory_free(&number), memory_free(&of);
+  MEMORY_FREE(&order, &number, &of);
   if (l->n_levels > 1) grid_cells_free(c); /* the finest cells belong to the matrix */
   *c = coarse;
   PetscCall(code);
@@ -401,8 +390,7 @@ PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b,
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   const grid_level *top     = &l->level[0];
   const double      largest = fmax(team_max_abs(n, x), team_max_abs(n, b) / l->unit), scale = largest > 0.0 ? 1.0 / largest : 1.0;
-  PetscErrorCode    code = memory_alloc("lower bounds of a level", n, sizeof *low, &low);
-  if (!code) code = memory_alloc("upper bounds of a level", n, sizeof *high, &high);
+  PetscErrorCode    code = MEMORY_ALLOC("bounds levels", ARRAY(low, n), ARRAY(high, n));
   if (!code) {
 #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
     for (int64_t i = 0; i < n; ++i) {
@@ -422,7 +410,7 @@ PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b,
       else x[to] = (double)top->x[i] / scale;
     }
   }
-  memory_free(&low), memory_free(&high);
+  MEMORY_FREE(&low, &high);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,7 +18,7 @@ typedef struct {
 static void coarse_free(coarse_qp *c)
 {
   grid_matrix_destroy(&c->a);
-  memory_free(&c->of), memory_free(&c->b), memory_free(&c->lo), memory_free(&c->hi), memory_free(&c->x);
+  MEMORY_FREE(&c->of, &c->b, &c->lo, &c->hi, &c->x);
 }
 
 static PetscErrorCode coarsen(const grid_matrix *a, coarse_qp *c)
@@ -118,9 +118,7 @@ PetscErrorCode bounds_nested_start(const bounds_qp *q, const bounds_options *o, 
   bounds_partial_sums *part = NULL;
   PetscFunctionBegin;
   if (!q->grid || q->grid->n < SMALLEST) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscErrorCode code = memory_alloc("gradient of a start", q->n, sizeof *g, &g);
-  if (!code) code = memory_alloc("partial sums of a start", bounds_chunks(q->n), sizeof *part, &part);
-  if (!code) code = memory_alloc("right-hand side of a start", q->grid->n, sizeof *b, &b);
+  PetscErrorCode code = MEMORY_ALLOC("bounds nested", ARRAY(g, q->n), ARRAY(part, bounds_chunks(q->n)), ARRAY(b, q->grid->n));
   if (!code) {
     bounds_gradient(q, x, g, r);
     if (is_far_from_solution(q, x, g, part)) { /* A_grid x - (A x - b) */
@@ -129,7 +127,7 @@ PetscErrorCode bounds_nested_start(const bounds_qp *q, const bounds_options *o, 
       code = solve_coarse_program(q, o, b, x, r);
     }
   }
-  memory_free(&g), memory_free(&b), memory_free(&part);
+  MEMORY_FREE(&g, &b, &part);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

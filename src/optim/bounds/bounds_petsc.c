@@ -51,9 +51,7 @@ static PetscErrorCode is_grid_complete(const bounds_qp *q, bool *is)
   PetscFunctionBegin;
   *is = false;
   if (!q->grid || q->grid->n != q->n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscErrorCode code = memory_alloc("probe", q->n, sizeof *x, &x);
-  if (!code) code = memory_alloc("probe", q->n, sizeof *y, &y);
-  if (!code) code = memory_alloc("probe", q->n, sizeof *z, &z);
+  PetscErrorCode code = MEMORY_ALLOC("probe", ARRAY(x, q->n), ARRAY(y, q->n), ARRAY(z, q->n));
   if (!code) {
     for (int64_t i = 0; i < q->n; ++i) x[i] = sin(1.0 + 1.7 * (double)i);
     q->apply(q->context, x, y);
@@ -62,7 +60,7 @@ static PetscErrorCode is_grid_complete(const bounds_qp *q, bool *is)
       apart = fmax(apart, fabs(y[i] - z[i]) / q->diagonal[i]), size = fmax(size, fabs(y[i]) / q->diagonal[i]);
     *is = apart <= 1e-10 * size;
   }
-  memory_free(&x), memory_free(&y), memory_free(&z);
+  MEMORY_FREE(&x, &y, &z);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,8 +9,7 @@ void bounds_sweeps_destroy(bounds_sweeps **s)
 {
   if (!*s) return;
   for (int side = 0; side < 2; ++side) memory_free(&(*s)->to[side]), memory_free(&(*s)->off[side]);
-  memory_free(&(*s)->inverse);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->inverse, s);
 }
 
 /* True if every cell has at most three lower and three upper neighbours. Across a periodic border the lower neighbour has the

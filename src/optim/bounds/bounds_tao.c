@@ -55,10 +55,7 @@ static PetscErrorCode read_problem(Tao tao, tao_box *t, int64_t n)
   double       *diagonal;
   PetscBool     has;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("right-hand side of a Tao", n, sizeof *t->b, &t->b));
-  PetscCall(memory_alloc("diagonal of a Tao", n, sizeof *t->diagonal, &t->diagonal));
-  PetscCall(memory_alloc("bounds of a Tao", n, sizeof *t->lo, &t->lo));
-  PetscCall(memory_alloc("bounds of a Tao", n, sizeof *t->hi, &t->hi));
+  PetscCall(MEMORY_ALLOC("bounds tao", ARRAY(t->b, n), ARRAY(t->diagonal, n), ARRAY(t->lo, n), ARRAY(t->hi, n)));
   PetscCall(VecSet(tao->stepdirection, 0.0));
   PetscCall(TaoComputeGradient(tao, tao->stepdirection, tao->gradient));
   PetscCall(TaoComputeHessian(tao, tao->solution, tao->hessian, tao->hessian_pre));

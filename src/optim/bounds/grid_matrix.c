@@ -2,7 +2,6 @@
 #include "optim/bounds/grid_matrix.h"
 #include "core/memory.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PARALLEL_CELLS = 2048 }; /* smaller loops run serially */
@@ -12,10 +11,8 @@ PetscErrorCode grid_matrix_allocate(int64_t n, grid_matrix *out)
   PetscFunctionBegin;
   *out = (grid_matrix){.n = n};
   PetscCheck(n >= 0 && n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%" PRId64 " cells are more than 2^31 - 1", n);
-  PetscErrorCode code = memory_alloc("grid matrix cells", n, sizeof *out->ijk, &out->ijk);
-  if (!code) code = memory_alloc("grid matrix neighbours", n, sizeof *out->neighbor, &out->neighbor);
-  if (!code) code = memory_alloc("grid matrix diagonal", n, sizeof *out->diagonal, &out->diagonal);
-  if (!code) code = memory_alloc("grid matrix coefficients", n, sizeof *out->off, &out->off);
+  PetscErrorCode code =
+      MEMORY_ALLOC("grid matrix", ARRAY(out->ijk, n), ARRAY(out->neighbor, n), ARRAY(out->diagonal, n), ARRAY(out->off, n));
   if (code) grid_matrix_destroy(out);
   PetscCall(code);
   for (int64_t i = 0; i < n; ++i)
@@ -26,7 +23,7 @@ PetscErrorCode grid_matrix_allocate(int64_t n, grid_matrix *out)
 void grid_matrix_destroy(grid_matrix *a)
 {
   if (a->levels) (*a->destroy_levels)(&a->levels);
-  memory_free(&a->ijk), memory_free(&a->neighbor), memory_free(&a->diagonal), memory_free(&a->off);
+  MEMORY_FREE(&a->ijk, &a->neighbor, &a->diagonal, &a->off);
   *a = (grid_matrix){0};
 }
 

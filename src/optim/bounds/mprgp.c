@@ -24,7 +24,7 @@ static void mprgp_free(mprgp *m)
   double **const vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->per_d, &m->lo, &m->hi, &m->before};
   if (m->w != m->per_d) memory_free(&m->w);
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) memory_free(vectors[k]);
-  memory_free(&m->is_free), memory_free(&m->part);
+  MEMORY_FREE(&m->is_free, &m->part);
   bounds_face_destroy(&m->face);
 }
 
@@ -36,8 +36,7 @@ static PetscErrorCode mprgp_create(mprgp *m, const bounds_options *o)
   PetscFunctionBegin;
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(memory_alloc("vector of a quadratic program", m->n, sizeof(double), vectors[k]));
-  PetscCall(memory_alloc("free set of a quadratic program", m->n, 1, &m->is_free));
-  PetscCall(memory_alloc("partial sums of a quadratic program", m->n_chunks, sizeof *m->part, &m->part));
+  PetscCall(MEMORY_ALLOC("mprgp", ARRAY(m->is_free, m->n), ARRAY(m->part, m->n_chunks)));
   PetscCall(bounds_face_create(q, o->preconditioner, &m->face));
   m->w = m->per_d;
   if (is_plain) PetscCall(memory_alloc("metric of a quadratic program", m->n, sizeof(double), &m->w));

@@ -43,9 +43,7 @@ static void admm_free(admm *m)
 {
   sparse_rows_destroy(&m->HT), sparse_rows_destroy(&m->square), sparse_rows_destroy(&m->W);
   sparse_direct_destroy(&m->direct);
-  memory_free(&m->weight), memory_free(&m->z), memory_free(&m->xi), memory_free(&m->s), memory_free(&m->b), memory_free(&m->Hv),
-      memory_free(&m->x);
-  memory_free(&m->best);
+  MEMORY_FREE(&m->weight, &m->z, &m->xi, &m->s, &m->b, &m->Hv, &m->x, &m->best);
 }
 
 /* Blocks as scalar rows. */
@@ -59,17 +57,15 @@ static PetscErrorCode scalar_rows(delassus *w, sparse_rows *out)
   double        *v = NULL;
   PetscFunctionBegin;
   PetscCall(delassus_blocks(w, &start, &col, &value));
-  PetscErrorCode code = memory_alloc("rows of W", 3 * n + 1, sizeof *s, &s);
-  if (!code) code = memory_alloc("columns of W", 9 * start[n], sizeof *c, &c);
-  if (!code) code = memory_alloc("values of W", 9 * start[n], sizeof *v, &v);
-  int64_t slot = 0;
+  PetscErrorCode code = MEMORY_ALLOC("admm", ARRAY(s, 3 * n + 1), ARRAY(c, 9 * start[n]), ARRAY(v, 9 * start[n]));
+  int64_t        slot = 0;
   for (int64_t i = 0; !code && i < 3 * n; ++i) {
     for (int64_t k = start[i / 3]; k < start[i / 3 + 1]; ++k)
       for (int j = 0; j < 3; ++j) c[slot] = 3 * col[k] + j, v[slot++] = value[9 * k + 3 * (i % 3) + j];
     s[i + 1] = slot;
   }
   if (!code) code = sparse_rows_create("W", 3 * n, 3 * n, s, c, v, out);
-  memory_free(&s), memory_free(&c), memory_free(&v);
+  MEMORY_FREE(&s, &c, &v);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

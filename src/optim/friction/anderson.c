@@ -1,18 +1,14 @@
 #include "optim/friction/anderson.h"
 #include "core/memory.h"
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 PetscErrorCode anderson_create(int64_t n, int memory, anderson *out)
 {
   PetscFunctionBegin;
   SS_ASSERT(memory >= 0 && memory <= ANDERSON_MOST);
-  *out                = (anderson){.n = n, .memory = memory, .n_kept = -1, .newest = -1};
-  PetscErrorCode code = memory_alloc("Anderson residual", n, sizeof(double), &out->f);
-  if (!code) code = memory_alloc("Anderson image", n, sizeof(double), &out->g);
-  if (!code) code = memory_alloc("Anderson residuals", n * memory, sizeof(double), &out->df);
-  if (!code) code = memory_alloc("Anderson images", n * memory, sizeof(double), &out->dg);
+  *out = (anderson){.n = n, .memory = memory, .n_kept = -1, .newest = -1};
+  PetscErrorCode code =
+      MEMORY_ALLOC("anderson", ARRAY(out->f, n), ARRAY(out->g, n), ARRAY(out->df, n * memory), ARRAY(out->dg, n * memory));
   if (code) anderson_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -20,7 +16,7 @@ PetscErrorCode anderson_create(int64_t n, int memory, anderson *out)
 
 void anderson_destroy(anderson *a)
 {
-  memory_free(&a->f), memory_free(&a->g), memory_free(&a->df), memory_free(&a->dg);
+  MEMORY_FREE(&a->f, &a->g, &a->df, &a->dg);
   *a = (anderson){0};
 }
 

@@ -1,6 +1,7 @@
 /* Two builders: cliques of the graph of W for stored blocks, components of M for systems. */
 #include "optim/friction/contact_groups.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "core/team.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -25,23 +26,13 @@ typedef struct {
   int32_t       *member;
 } cover;
 
-static void cover_free(cover *s)
-{
-  memory_free(&s->near_start), memory_free(&s->near), memory_free(&s->is_covered), memory_free(&s->order);
-  memory_free(&s->clique_start), memory_free(&s->member);
-}
+static void cover_free(cover *s) { MEMORY_FREE(&s->near_start, &s->near, &s->is_covered, &s->order, &s->clique_start, &s->member); }
 
 static inline bool is_zero(const double *block)
 {
   for (int e = 0; e < 9; ++e)
     if (block[e] != 0.0) return false;
   return true;
-}
-
-static int compare_int32(const void *a, const void *b)
-{
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
 }
 
 static PetscErrorCode find_neighbours(cover *s)
@@ -62,7 +53,7 @@ static PetscErrorCode find_neighbours(cover *s)
   int64_t slot = 0, first = 0;
   for (int64_t a = 0; a < s->n; ++a) { /* each once */
     const int64_t last = s->near_start[a + 1];
-    if (last > first) qsort(s->near + first, (size_t)(last - first), sizeof *s->near, compare_int32);
+    if (last > first) qsort(s->near + first, (size_t)(last - first), sizeof *s->near, sort_compare_int32);
     for (int64_t k = first; k < last; ++k)
       if (k == first || s->near[k] != s->near[k - 1]) s->near[slot++] = s->near[k];
     first                = last;
@@ -99,7 +90,7 @@ static int64_t grow_clique(cover *s, int32_t a, int32_t b, int32_t *member)
     for (int64_t l = 2; fits && l < n; ++l) fits = find_neighbor(s, s->order[k], member[l]) >= 0;
     if (fits) member[n++] = s->order[k];
   }
-  qsort(member, (size_t)n, sizeof *member, compare_int32);
+  qsort(member, (size_t)n, sizeof *member, sort_compare_int32);
   return n;
 }
 
@@ -123,8 +114,7 @@ static PetscErrorCode cover_by_cliques(cover *s, bool *is_worth)
   double       size  = 0.0;
   PetscFunctionBegin;
   *is_worth = false;
-  PetscCall(memory_alloc("edges between contacts", s->near_start[s->n], sizeof *s->is_covered, &s->is_covered));
-  PetscCall(memory_alloc("candidates", s->n, sizeof *s->order, &s->order));
+  PetscCall(MEMORY_ALLOC("contact groups", ARRAY(s->is_covered, s->near_start[s->n]), ARRAY(s->order, s->n)));
   PetscCall(memory_reserve("cliques of contacts", 2, sizeof *s->clique_start, &s->clique_room, &s->clique_start));
   for (int64_t a = 0; a < s->n; ++a) {
     for (int64_t k = s->near_start[a]; k < s->near_start[a + 1]; ++k) {
@@ -202,9 +192,7 @@ static PetscErrorCode create_sparse_group(const cover *s, contact_groups *g)
     g->n_jacobian += g->side[a].n_jacobian;
   }
   g->n_state = 4 * s->n, g->n_value = 12 * g->n_jacobian;
-  PetscCall(memory_alloc("columns of W", g->n_value, sizeof *g->value, &g->value));
-  PetscCall(memory_alloc("rows of W", g->n_jacobian, sizeof *g->h_index, &g->h_index));
-  PetscCall(memory_alloc("places in columns", s->n, sizeof *next, &next));
+  PetscCall(MEMORY_ALLOC("contact groups", ARRAY(g->value, g->n_value), ARRAY(g->h_index, g->n_jacobian), ARRAY(next, s->n)));
   for (int64_t a = 0; a < s->n; ++a)
     for (int64_t k = s->start[a]; k < s->start[a + 1]; ++k) {
       const int64_t slot = g->side[s->col[k]].jacobian + next[s->col[k]]++;
@@ -259,23 +247,16 @@ typedef struct {
 
 static void grouping_free(grouping *s)
 {
-  memory_free(&s->group), memory_free(&s->part_start), memory_free(&s->part), memory_free(&s->member_start), memory_free(&s->member);
-  memory_free(&s->local), memory_free(&s->n_unknowns), memory_free(&s->is_unknowns), memory_free(&s->state);
+  MEMORY_FREE(&s->group, &s->part_start, &s->part, &s->member_start, &s->member, &s->local, &s->n_unknowns, &s->is_unknowns, &s->state);
 }
 
 static PetscErrorCode allocate(const delassus_incidence *w, grouping *s)
 {
   const int64_t m = s->n_components = mass_factor_n_components(w->factor);
   PetscFunctionBegin;
-  PetscCall(memory_alloc("groups of components", m, sizeof *s->group, &s->group));
-  PetscCall(memory_alloc("components of groups", m + 1, sizeof *s->part_start, &s->part_start));
-  PetscCall(memory_alloc("components of groups", m, sizeof *s->part, &s->part));
-  PetscCall(memory_alloc("contacts of groups", m + 1, sizeof *s->member_start, &s->member_start));
-  PetscCall(memory_alloc("contacts of groups", w->member_start[m], sizeof *s->member, &s->member));
-  PetscCall(memory_alloc("touched unknowns", w->n_dof, sizeof *s->local, &s->local));
-  PetscCall(memory_alloc("touched unknowns of groups", m, sizeof *s->n_unknowns, &s->n_unknowns));
-  PetscCall(memory_alloc("kinds of groups", m, sizeof *s->is_unknowns, &s->is_unknowns));
-  PetscCall(memory_alloc("states of groups", m, sizeof *s->state, &s->state));
+  PetscCall(MEMORY_ALLOC("contact groups", ARRAY(s->group, m), ARRAY(s->part_start, m + 1), ARRAY(s->part, m),
+                         ARRAY(s->member_start, m + 1), ARRAY(s->member, w->member_start[m]), ARRAY(s->local, w->n_dof),
+                         ARRAY(s->n_unknowns, m), ARRAY(s->is_unknowns, m), ARRAY(s->state, m)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -435,9 +416,8 @@ static PetscErrorCode lay_out_components(const delassus_incidence *w, grouping *
   }
   for (int64_t a = g->n; a > 0; --a) g->side_start[a] = g->side_start[a - 1];
   g->side_start[0] = 0;
-  PetscCall(memory_alloc("columns of contact groups", g->n_value, sizeof *g->value, &g->value));
-  PetscCall(memory_alloc("Jacobians of contact groups", g->n_jacobian, 3 * sizeof *g->h_value, &g->h_value));
-  PetscCall(memory_alloc("Jacobians of contact groups", g->n_jacobian, sizeof *g->h_index, &g->h_index));
+  PetscCall(
+      MEMORY_ALLOC("contact groups", ARRAY(g->value, g->n_value), ARRAY(g->h_value, 3 * g->n_jacobian), ARRAY(g->h_index, g->n_jacobian)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -506,7 +486,7 @@ static PetscErrorCode contact_groups_from_system(const delassus_incidence *w, co
 
 void contact_groups_destroy(contact_groups *g)
 {
-  memory_free(&g->side_start), memory_free(&g->side), memory_free(&g->value), memory_free(&g->h_value), memory_free(&g->h_index);
+  MEMORY_FREE(&g->side_start, &g->side, &g->value, &g->h_value, &g->h_index);
   *g = (contact_groups){0};
 }
 

@@ -16,7 +16,7 @@
 
 void contact_plan_destroy(contact_plan *p)
 {
-  memory_free(&p->round_start), memory_free(&p->task_start), memory_free(&p->order);
+  MEMORY_FREE(&p->round_start, &p->task_start, &p->order);
   *p = (contact_plan){0};
 }
 
@@ -42,15 +42,13 @@ static PetscErrorCode group_graph(const contact_groups *g, sparse_rows *graph)
     const int64_t m = g->side_start[a + 1] - g->side_start[a];
     room += m * (m - 1);
   }
-  PetscErrorCode code = memory_alloc("group graph", room, sizeof *row, &row);
-  if (!code) code = memory_alloc("group graph", room, sizeof *col, &col);
-  if (!code) code = memory_alloc("group graph", room, sizeof *one, &one);
+  PetscErrorCode code = MEMORY_ALLOC("group graph", ARRAY(row, room), ARRAY(col, room), ARRAY(one, room));
   for (int64_t a = 0; !code && a < g->n; ++a)
     for (int64_t k = g->side_start[a]; k < g->side_start[a + 1]; ++k)
       for (int64_t l = g->side_start[a]; l < g->side_start[a + 1]; ++l)
         if (k != l) row[n] = g->side[k].group, col[n] = g->side[l].group, one[n++] = 1.0;
   if (!code) code = sparse_rows_from_triplets("group graph", g->n_groups, g->n_groups, n, row, col, one, graph);
-  memory_free(&row), memory_free(&col), memory_free(&one);
+  MEMORY_FREE(&row, &col, &one);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,11 +77,10 @@ static PetscErrorCode deal(const contact_groups *g, int64_t n_parts, idx_t *part
   idx_t      *start = NULL, *weight = NULL, *edge_weight = NULL;
   PetscFunctionBegin;
   PetscErrorCode code = group_graph(g, &graph);
-  if (!code) code = memory_alloc("METIS starts", g->n_groups + 1, sizeof *start, &start);
-  if (!code) code = memory_alloc("METIS weights", g->n_groups, sizeof *weight, &weight);
+  if (!code) code = MEMORY_ALLOC("contact plan", ARRAY(start, g->n_groups + 1), ARRAY(weight, g->n_groups));
   if (!code) code = memory_alloc("METIS edges", graph.start[g->n_groups] + 1, sizeof *edge_weight, &edge_weight);
   if (!code) code = partition_groups(g, &graph, n_parts, start, weight, edge_weight, part);
-  memory_free(&start), memory_free(&weight), memory_free(&edge_weight);
+  MEMORY_FREE(&start, &weight, &edge_weight);
   sparse_rows_destroy(&graph);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -140,9 +137,7 @@ static PetscErrorCode arrange(const contact_groups *g, int64_t n_parts, contact_
   int64_t      *class_start = NULL;
   int32_t      *by_class    = NULL;
   PetscFunctionBegin;
-  PetscErrorCode code = memory_alloc("parts of groups", g->n_groups, sizeof *part, &part);
-  if (!code) code = memory_alloc("classes of contacts", n_classes + 2, sizeof *class_start, &class_start);
-  if (!code) code = memory_alloc("contacts by class", g->n, sizeof *by_class, &by_class);
+  PetscErrorCode code = MEMORY_ALLOC("contact plan", ARRAY(part, g->n_groups), ARRAY(class_start, n_classes + 2), ARRAY(by_class, g->n));
   if (!code) code = deal(g, n_parts, part);
   if (!code) {
     for (int64_t a = 0; a < g->n; ++a) ++class_start[class_of(g, a, n_parts, part) + 2];
@@ -150,7 +145,7 @@ static PetscErrorCode arrange(const contact_groups *g, int64_t n_parts, contact_
     for (int64_t a = 0; a < g->n; ++a) by_class[class_start[class_of(g, a, n_parts, part) + 1]++] = (int32_t)a;
     tournament(s, n_parts, class_start, by_class);
   }
-  memory_free(&part), memory_free(&class_start), memory_free(&by_class);
+  MEMORY_FREE(&part, &class_start, &by_class);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,9 +156,8 @@ PetscErrorCode contact_plan_create(const contact_groups *g, int64_t n_parts, con
   PetscFunctionBegin;
   *out = (contact_plan){.n = g->n};
   SS_ASSERT(n_parts == 1 || n_parts % 2 == 0);
-  PetscErrorCode code = memory_alloc("rounds of a sweep", n_parts + 3, sizeof *out->round_start, &out->round_start);
-  if (!code) code = memory_alloc("tasks of a sweep", most_tasks + 1, sizeof *out->task_start, &out->task_start);
-  if (!code) code = memory_alloc("order of a sweep", g->n, sizeof *out->order, &out->order);
+  PetscErrorCode code =
+      MEMORY_ALLOC("contact plan", ARRAY(out->round_start, n_parts + 3), ARRAY(out->task_start, most_tasks + 1), ARRAY(out->order, g->n));
   if (!code && n_parts > 1) code = arrange(g, n_parts, out);
   if (!code && n_parts == 1) {
     for (int64_t a = 0; a < g->n; ++a) out->order[a] = (int32_t)a;

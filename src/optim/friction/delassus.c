@@ -2,6 +2,7 @@
 #include "optim/friction/delassus.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "core/team.h"
 #include <inttypes.h>
 #include <omp.h>
@@ -88,9 +89,7 @@ static PetscErrorCode incidence_create(delassus *w)
   PetscCall(memory_alloc("touched components", w->n + 1, sizeof *w->touch_start, &w->touch_start));
   for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] = w->touch_start[a] + list_touched_components(w, a, start, m, NULL);
   const int64_t total = w->touch_start[w->n];
-  PetscCall(memory_alloc("touched components", total, sizeof *w->touch, &w->touch));
-  PetscCall(memory_alloc("contacts on components", m + 1, sizeof *w->member_start, &w->member_start));
-  PetscCall(memory_alloc("contacts on components", total, sizeof *w->member, &w->member));
+  PetscCall(MEMORY_ALLOC("delassus", ARRAY(w->touch, total), ARRAY(w->member_start, m + 1), ARRAY(w->member, total)));
   for (int64_t a = 0; a < w->n; ++a) list_touched_components(w, a, start, m, w->touch + w->touch_start[a]);
   for (int64_t k = 0; k < total; ++k) ++w->member_start[w->touch[k] + 1];
   for (int64_t c = 0; c < m; ++c) w->member_start[c + 1] += w->member_start[c];
@@ -142,12 +141,10 @@ static PetscErrorCode compute_response(delassus *w, int64_t c, delassus_response
   double *b = NULL, *x = NULL;
   PetscFunctionBegin;
   for (int64_t at = first; at < start[c + 1]; ++at) kept->n += w->HpT.start[at + 1] > w->HpT.start[at];
-  PetscCall(memory_alloc("touched places of a body", kept->n, sizeof *kept->place, &kept->place));
-  PetscCall(memory_alloc("responses of a body to its contacts", kept->n * m, 3 * sizeof *kept->value, &kept->value));
+  PetscCall(MEMORY_ALLOC("delassus", ARRAY(kept->place, kept->n), ARRAY(kept->value, 3 * (kept->n * m))));
   for (int64_t at = first, k = 0; at < start[c + 1]; ++at)
     if (w->HpT.start[at + 1] > w->HpT.start[at]) kept->place[k++] = (int32_t)at;
-  PetscErrorCode code = memory_alloc("contacts' columns", 3 * AT_ONCE * n, sizeof *b, &b);
-  if (!code) code = memory_alloc("contacts' columns", 3 * AT_ONCE * n, sizeof *x, &x);
+  PetscErrorCode code = MEMORY_ALLOC("contacts' columns", ARRAY(b, 3 * AT_ONCE * n), ARRAY(x, 3 * AT_ONCE * n));
   for (int64_t low = 0; !code && low < m; low += AT_ONCE) {
     const int64_t count = m - low < AT_ONCE ? m - low : AT_ONCE;
     memset(b, 0, (size_t)(3 * count * n) * sizeof *b);
@@ -157,7 +154,7 @@ static PetscErrorCode compute_response(delassus *w, int64_t c, delassus_response
       for (int64_t t = 0; t < kept->n; ++t)
         for (int i = 0; i < 3; ++i) kept->value[3 * (kept->n * (low + k) + t) + i] = x[(3 * k + i) * n + kept->place[t] - first];
   }
-  memory_free(&b), memory_free(&x);
+  MEMORY_FREE(&b, &x);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -280,12 +277,6 @@ static int64_t neighbours(const delassus *w, int64_t a, int64_t *seen, int32_t *
   return count;
 }
 
-static int compare_int32(const void *a, const void *b)
-{
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 static PetscErrorCode pattern(delassus *w, int64_t *seen)
 {
   PetscFunctionBegin;
@@ -295,7 +286,7 @@ static PetscErrorCode pattern(delassus *w, int64_t *seen)
   memset(seen, 0, (size_t)w->n * sizeof *seen);
   for (int64_t a = 0; a < w->n; ++a) {
     const int64_t count = neighbours(w, a, seen, w->col + w->start[a]);
-    qsort(w->col + w->start[a], (size_t)count, sizeof *w->col, compare_int32);
+    qsort(w->col + w->start[a], (size_t)count, sizeof *w->col, sort_compare_int32);
   }
   PetscCall(memory_alloc("blocks of W", w->start[w->n], 9 * sizeof *w->value, &w->value));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -326,10 +317,9 @@ enum { PARALLEL_BLOCKS = 4000 };
 void delassus_destroy(delassus **w)
 {
   if (!*w) return;
-  memory_free(&(*w)->diagonal), memory_free(&(*w)->start), memory_free(&(*w)->col), memory_free(&(*w)->value);
+  MEMORY_FREE(&(*w)->diagonal, &(*w)->start, &(*w)->col, &(*w)->value);
   sparse_rows_destroy(&(*w)->M), sparse_rows_destroy(&(*w)->H), sparse_rows_destroy(&(*w)->Hp), sparse_rows_destroy(&(*w)->HpT);
-  memory_free(&(*w)->touch_start), memory_free(&(*w)->touch), memory_free(&(*w)->member_start), memory_free(&(*w)->member);
-  memory_free(&(*w)->work);
+  MEMORY_FREE(&(*w)->touch_start, &(*w)->touch, &(*w)->member_start, &(*w)->member, &(*w)->work);
   for (int64_t c = 0; (*w)->response && c < mass_factor_n_components((*w)->factor); ++c)
     memory_free(&(*w)->response[c].place), memory_free(&(*w)->response[c].value);
   memory_free(&(*w)->response);
@@ -383,10 +373,7 @@ static PetscErrorCode copy_with_sorted_columns(delassus *w, const int64_t *start
   int64_t      *turned = NULL, *from = NULL, *next = NULL;
   int32_t      *row = NULL;
   PetscFunctionBegin;
-  PetscErrorCode code = memory_alloc("transposed starts", n + 2, sizeof *turned, &turned);
-  if (!code) code = memory_alloc("transposed rows", n_blocks, sizeof *row, &row);
-  if (!code) code = memory_alloc("transposed places", n_blocks, sizeof *from, &from);
-  if (!code) code = memory_alloc("places in rows", n, sizeof *next, &next);
+  PetscErrorCode code = MEMORY_ALLOC("delassus", ARRAY(turned, n + 2), ARRAY(row, n_blocks), ARRAY(from, n_blocks), ARRAY(next, n));
   if (!code) {
     for (int64_t k = 0; k < n_blocks; ++k) ++turned[col[k] + 2];
     for (int64_t b = 0; b < n; ++b) turned[b + 2] += turned[b + 1];
@@ -403,7 +390,7 @@ static PetscErrorCode copy_with_sorted_columns(delassus *w, const int64_t *start
         m3_copy(w->value + 9 * slot, value + 9 * from[k]);
       }
   }
-  memory_free(&turned), memory_free(&row), memory_free(&from), memory_free(&next);
+  MEMORY_FREE(&turned, &row, &from, &next);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -429,10 +416,8 @@ static PetscErrorCode take_diagonal(delassus *w)
 static PetscErrorCode fill_blocks(delassus *w, const int64_t *start, const int32_t *col, const double *value)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("diagonal blocks of W", 9 * w->n, sizeof *w->diagonal, &w->diagonal));
-  PetscCall(memory_alloc("rows of W", w->n + 1, sizeof *w->start, &w->start));
-  PetscCall(memory_alloc("columns of W", start[w->n], sizeof *w->col, &w->col));
-  PetscCall(memory_alloc("blocks of W", start[w->n], 9 * sizeof *w->value, &w->value));
+  PetscCall(MEMORY_ALLOC("delassus", ARRAY(w->diagonal, 9 * w->n), ARRAY(w->start, w->n + 1), ARRAY(w->col, start[w->n]),
+                         ARRAY(w->value, 9 * (start[w->n]))));
   PetscCall(copy_with_sorted_columns(w, start, col, value));
   PetscCall(take_diagonal(w));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -46,8 +46,7 @@ static void in_chunks(gradient *g, chunk_work *work)
 
 static void gradient_free(gradient *g)
 {
-  memory_free(&g->rho), memory_free(&g->lift), memory_free(&g->r), memory_free(&g->u), memory_free(&g->y), memory_free(&g->uy);
-  memory_free(&g->next), memory_free(&g->unext), memory_free(&g->best), memory_free(&g->part);
+  MEMORY_FREE(&g->rho, &g->lift, &g->r, &g->u, &g->y, &g->uy, &g->next, &g->unext, &g->best, &g->part);
 }
 
 static PetscErrorCode gradient_create(gradient *g, const double *r)
@@ -55,8 +54,7 @@ static PetscErrorCode gradient_create(gradient *g, const double *r)
   const int64_t  n         = g->p->n;
   double **const vectors[] = {&g->r, &g->u, &g->y, &g->uy, &g->next, &g->unext, &g->best};
   PetscFunctionBegin;
-  PetscCall(memory_alloc("gradient weights", n, sizeof *g->rho, &g->rho));
-  PetscCall(memory_alloc("gradient lifts", n, sizeof *g->lift, &g->lift));
+  PetscCall(MEMORY_ALLOC("gradient", ARRAY(g->rho, n), ARRAY(g->lift, n)));
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(memory_alloc("gradient vector", 3 * n, sizeof(double), vectors[k]));
   g->n_chunks = (n + CHUNK - 1) / CHUNK;

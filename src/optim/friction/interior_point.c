@@ -40,8 +40,7 @@ typedef struct {
 static void path_destroy(path *k)
 {
   newton_matrix_destroy(&k->matrix);
-  memory_free(&k->pair), memory_free(&k->u), memory_free(&k->A), memory_free(&k->is_active);
-  memory_free(&k->held), memory_free(&k->warm), memory_free(&k->left);
+  MEMORY_FREE(&k->pair, &k->u, &k->A, &k->is_active, &k->held, &k->warm, &k->left);
 }
 
 static PetscErrorCode path_create(const friction_problem *p, path *k)
@@ -49,10 +48,7 @@ static PetscErrorCode path_create(const friction_problem *p, path *k)
   const int64_t m = 3 * p->n;
   PetscFunctionBegin;
   *k = (path){.p = p, .best_error = INFINITY, .ahead = INFINITY, .round_best = INFINITY, .last_round = INFINITY};
-  PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->pair, &k->pair));
-  PetscCall(memory_alloc("interior point: vectors", 6 * m, sizeof *k->u, &k->u));
-  PetscCall(memory_alloc("interior point: blocks", 6 * m, sizeof *k->A, &k->A));
-  PetscCall(memory_alloc("interior point: flags", p->n, sizeof *k->is_active, &k->is_active));
+  PetscCall(MEMORY_ALLOC("interior point", ARRAY(k->pair, p->n), ARRAY(k->u, 6 * m), ARRAY(k->A, 6 * m), ARRAY(k->is_active, p->n)));
   k->f = k->u + m, k->d = k->f + m, k->dx = k->d + m, k->dy = k->dx + m, k->best_r = k->dy + m;
   k->B = k->A + 3 * m;
   for (int64_t a = 0; a < p->n; ++a) k->is_active[a] = true;
@@ -210,9 +206,7 @@ static PetscErrorCode start_round(path *k, const double *r)
   const friction_problem *p = k->p;
   PetscFunctionBegin;
   if (!k->held) {
-    PetscCall(memory_alloc("interior point: held velocities", p->n, sizeof *k->held, &k->held));
-    PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->warm, &k->warm));
-    PetscCall(memory_alloc("interior point: contacts", p->n, sizeof *k->left, &k->left));
+    PetscCall(MEMORY_ALLOC("interior point", ARRAY(k->held, p->n), ARRAY(k->warm, p->n), ARRAY(k->left, p->n)));
     memcpy(k->left, k->pair, (size_t)p->n * sizeof *k->pair);
   }
   delassus_apply(p->W, r, k->u);

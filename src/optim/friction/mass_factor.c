@@ -3,6 +3,7 @@
  * alone, so that its bits do not depend on the others. */
 #include "optim/friction/mass_factor.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "optim/friction/sparse_direct.h"
 #include <float.h>
 #include <inttypes.h>
@@ -102,9 +103,7 @@ void mass_factor_destroy(mass_factor **f)
     sparse_direct_destroy(&(*f)->part[c].direct);
   }
   for (int64_t b = 0; (*f)->lanes && b < (*f)->n_batches; ++b) memory_free(&(*f)->lanes[b]);
-  memory_free(&(*f)->lanes), memory_free(&(*f)->batch), memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof),
-      memory_free(&(*f)->place), memory_free(&(*f)->inverse_pivot);
-  memory_free(f);
+  MEMORY_FREE(&(*f)->lanes, &(*f)->batch, &(*f)->part, &(*f)->start, &(*f)->dof, &(*f)->place, &(*f)->inverse_pivot, f);
 }
 
 int64_t        mass_factor_n_components(const mass_factor *f) { return f->n_components; }
@@ -131,12 +130,6 @@ static int64_t breadth_first(const sparse_rows *M, bool by_pattern, int32_t seed
       queue[end++] = j;
     }
   return end;
-}
-
-static int compare_int32(const void *a, const void *b)
-{
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
 }
 
 static int64_t half_bandwidth(const sparse_rows *M, bool by_pattern, int64_t first, int64_t end, const int32_t *dof, const int32_t *place)
@@ -180,9 +173,7 @@ static PetscErrorCode split(const sparse_rows *M, mass_factor *f)
 {
   int32_t *spare = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("component starts", M->n_rows + 1, sizeof *f->start, &f->start));
-  PetscCall(memory_alloc("component unknowns", M->n_rows, sizeof *f->dof, &f->dof));
-  PetscCall(memory_alloc("component places", M->n_rows, sizeof *f->place, &f->place));
+  PetscCall(MEMORY_ALLOC("mass factor", ARRAY(f->start, M->n_rows + 1), ARRAY(f->dof, M->n_rows), ARRAY(f->place, M->n_rows)));
   for (int64_t i = 0; i < f->n; ++i) f->place[i] = -1;
   int64_t end = 0;
   for (int64_t i = 0; i < f->n; ++i) {
@@ -190,11 +181,10 @@ static PetscErrorCode split(const sparse_rows *M, mass_factor *f)
     end                         = breadth_first(M, f->by_pattern, (int32_t)i, end, f->dof, f->place);
     f->start[++f->n_components] = end;
   }
-  PetscCall(memory_alloc("factored components", f->n_components, sizeof *f->part, &f->part));
-  PetscCall(memory_alloc("unknowns in another order", f->n, sizeof *spare, &spare));
+  PetscCall(MEMORY_ALLOC("mass factor", ARRAY(f->part, f->n_components), ARRAY(spare, f->n)));
   for (int64_t c = 0; c < f->n_components; ++c) { /* the given order first: rods come well numbered */
     const int64_t low = f->start[c], high = f->start[c + 1], n = high - low;
-    qsort(f->dof + low, (size_t)n, sizeof *f->dof, compare_int32);
+    qsort(f->dof + low, (size_t)n, sizeof *f->dof, sort_compare_int32);
     for (int64_t at = low; at < high; ++at) f->place[f->dof[at]] = (int32_t)at;
     int64_t width = half_bandwidth(M, f->by_pattern, low, high, f->dof, f->place);
     if (width > 12 && width > n / 8) width = narrow_band(M, f->by_pattern, low, high, width, spare, f->dof, f->place);
@@ -218,8 +208,7 @@ static bool is_batch(const mass_factor *f, int64_t c)
 static PetscErrorCode make_batches(mass_factor *f)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("batches of components", f->n_components + 1, sizeof *f->batch, &f->batch));
-  PetscCall(memory_alloc("batches of components", f->n_components, sizeof *f->lanes, &f->lanes));
+  PetscCall(MEMORY_ALLOC("batches of components", ARRAY(f->batch, f->n_components + 1), ARRAY(f->lanes, f->n_components)));
   for (int64_t c = 0; c < f->n_components;) {
     const bool is_one = !is_batch(f, c);
     if (!is_one)
@@ -299,9 +288,7 @@ static PetscErrorCode component_rows(const sparse_rows *M, const mass_factor *f,
   double       *value = NULL;
   PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i) n_entries += M->start[f->dof[first + i] + 1] - M->start[f->dof[first + i]];
-  PetscErrorCode code = memory_alloc("component rows", n + 1, sizeof *start, &start);
-  if (!code) code = memory_alloc("component columns", n_entries, sizeof *col, &col);
-  if (!code) code = memory_alloc("component values", n_entries, sizeof *value, &value);
+  PetscErrorCode code = MEMORY_ALLOC("mass factor", ARRAY(start, n + 1), ARRAY(col, n_entries), ARRAY(value, n_entries));
   for (int64_t i = 0; !code && i < n; ++i) {
     const int32_t dof = f->dof[first + i];
     for (int64_t k = M->start[dof]; k < M->start[dof + 1]; ++k) {
@@ -312,7 +299,7 @@ static PetscErrorCode component_rows(const sparse_rows *M, const mass_factor *f,
     start[i + 1] = slot;
   }
   if (!code) code = sparse_rows_create("mass matrix", n, n, start, col, value, part);
-  memory_free(&start), memory_free(&col), memory_free(&value);
+  MEMORY_FREE(&start, &col, &value);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,9 +10,7 @@
 void newton_work_destroy(newton_work **k)
 {
   if (!*k) return;
-  memory_free(&(*k)->rho), memory_free(&(*k)->is_active);
-  memory_free(&(*k)->u), memory_free(&(*k)->A);
-  memory_free(k);
+  MEMORY_FREE(&(*k)->rho, &(*k)->is_active, &(*k)->u, &(*k)->A, k);
 }
 
 PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out)
@@ -24,9 +22,7 @@ PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out)
   *out = NULL;
   PetscCall(memory_alloc("Newton's method", 1, sizeof *k, &k));
   code = memory_alloc("Newton row scales", 2 * p->n, sizeof *k->rho, &k->rho);
-  if (!code) code = memory_alloc("Newton active contacts", p->n, sizeof *k->is_active, &k->is_active);
-  if (!code) code = memory_alloc("Newton vectors", 8 * m, sizeof *k->u, &k->u);
-  if (!code) code = memory_alloc("Newton blocks", 6 * m, sizeof *k->A, &k->A);
+  if (!code) code = MEMORY_ALLOC("newton", ARRAY(k->is_active, p->n), ARRAY(k->u, 8 * m), ARRAY(k->A, 6 * m));
   if (code) newton_work_destroy(&k);
   PetscCall(code);
   double **const part[] = {&k->f, &k->d, &k->Wd, &k->trial_r, &k->trial_u, &k->best_r, &k->best_u};

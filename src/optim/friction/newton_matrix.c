@@ -33,8 +33,7 @@ static void newton_saddle_destroy(newton_saddle **s)
   sparse_direct_destroy(&(*s)->factor);
   sparse_rows_destroy(&(*s)->HT);
   sparse_rows_destroy(&(*s)->matrix);
-  memory_free(&(*s)->is_member), memory_free(&(*s)->place), memory_free(&(*s)->x);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->is_member, &(*s)->place, &(*s)->x, s);
 }
 
 /* p->W a system; borrows p */
@@ -46,9 +45,7 @@ static PetscErrorCode newton_saddle_create(const friction_problem *p, newton_sad
   PetscCall(memory_alloc("saddle system", 1, sizeof *s, &s));
   s->p = p, s->M = delassus_mass(p->W), s->H = delassus_jacobian(p->W);
   PetscErrorCode code = sparse_rows_transposed(s->H, &s->HT);
-  if (!code) code = memory_alloc("saddle members", p->n, sizeof *s->is_member, &s->is_member);
-  if (!code) code = memory_alloc("saddle places", p->n, sizeof *s->place, &s->place);
-  if (!code) code = memory_alloc("saddle vector", s->M->n_rows + 3 * p->n, sizeof *s->x, &s->x);
+  if (!code) code = MEMORY_ALLOC("newton matrix", ARRAY(s->is_member, p->n), ARRAY(s->place, p->n), ARRAY(s->x, s->M->n_rows + 3 * p->n));
   if (code) newton_saddle_destroy(&s);
   PetscCall(code);
   *out = s;
@@ -117,9 +114,8 @@ static PetscErrorCode choose_members(newton_saddle *s, const bool *is_active)
              "the Newton system exceeds the range of 32-bit indices; use method splitting");
   s->n_members = n_members;
   s->matrix    = (sparse_rows){.n_rows = n_dof + 3 * n_members, .n_cols = n_dof + 3 * n_members};
-  PetscCall(memory_alloc("saddle row starts", s->matrix.n_rows + 1, sizeof *s->matrix.start, &s->matrix.start));
-  PetscCall(memory_alloc("saddle columns", room, sizeof *s->matrix.col, &s->matrix.col));
-  PetscCall(memory_alloc("saddle values", room, sizeof *s->matrix.value, &s->matrix.value));
+  PetscCall(MEMORY_ALLOC("newton matrix", ARRAY(s->matrix.start, s->matrix.n_rows + 1), ARRAY(s->matrix.col, room),
+                         ARRAY(s->matrix.value, room)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,23 +196,15 @@ void newton_matrix_destroy(newton_matrix **m)
   if (!*m) return;
   forget_pattern(*m);
   newton_saddle_destroy(&(*m)->saddle);
-  memory_free(&(*m)->place), memory_free(&(*m)->is_member), memory_free(&(*m)->contact);
-  memory_free(&(*m)->start), memory_free(&(*m)->col);
-  memory_free(&(*m)->rhs), memory_free(&(*m)->rest), memory_free(&(*m)->step);
-  memory_free(m);
+  MEMORY_FREE(&(*m)->place, &(*m)->is_member, &(*m)->contact, &(*m)->start, &(*m)->col, &(*m)->rhs, &(*m)->rest, &(*m)->step, m);
 }
 
 static PetscErrorCode allocate(newton_matrix *m, int64_t n)
 {
   PetscBool named;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("Newton rows", n, sizeof *m->place, &m->place));
-  PetscCall(memory_alloc("Newton members", n, sizeof *m->is_member, &m->is_member));
-  PetscCall(memory_alloc("Newton contacts", n, sizeof *m->contact, &m->contact));
-  PetscCall(memory_alloc("Newton row starts", n + 1, sizeof *m->start, &m->start));
-  PetscCall(memory_alloc("Newton right-hand side", 3 * n, sizeof *m->rhs, &m->rhs));
-  PetscCall(memory_alloc("Newton residual", 3 * n, sizeof *m->rest, &m->rest));
-  PetscCall(memory_alloc("Newton correction", 3 * n, sizeof *m->step, &m->step));
+  PetscCall(MEMORY_ALLOC("newton matrix", ARRAY(m->place, n), ARRAY(m->is_member, n), ARRAY(m->contact, n), ARRAY(m->start, n + 1),
+                         ARRAY(m->rhs, 3 * n), ARRAY(m->rest, 3 * n), ARRAY(m->step, 3 * n)));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-friction_lu_type", &named));
   m->always_pivoted = named;
   m->n_rows         = -1;
@@ -339,9 +327,7 @@ static PetscErrorCode scalar_rows(const newton_matrix *m, sparse_rows *out)
   const int64_t n = 3 * m->n_rows;
   PetscFunctionBegin;
   *out = (sparse_rows){.n_rows = n, .n_cols = n};
-  PetscCall(memory_alloc("row starts", n + 1, sizeof *out->start, &out->start));
-  PetscCall(memory_alloc("columns", 9 * m->n_blocks, sizeof *out->col, &out->col));
-  PetscCall(memory_alloc("values", 9 * m->n_blocks, sizeof *out->value, &out->value));
+  PetscCall(MEMORY_ALLOC("newton matrix", ARRAY(out->start, n + 1), ARRAY(out->col, 9 * m->n_blocks), ARRAY(out->value, 9 * m->n_blocks)));
   int64_t at = 0;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t k = m->start[i / 3]; k < m->start[i / 3 + 1]; ++k)

@@ -16,21 +16,15 @@ static const double HYBRID_TOLERANCE = 1e-12; /* of one_contact_hybrid */
 void sweeper_destroy(sweeper *s)
 {
   contact_plan_destroy(&s->plan);
-  memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r), memory_free(&s->alpha);
-  memory_free(&s->state), memory_free(&s->lane_start), memory_free(&s->lane_task);
+  MEMORY_FREE(&s->one, &s->side_start, &s->side, &s->q, &s->r, &s->alpha, &s->state, &s->lane_start, &s->lane_task);
   *s = (sweeper){0};
 }
 
 static PetscErrorCode allocate(sweeper *s)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("contacts of a sweep", s->n, sizeof *s->one, &s->one));
-  PetscCall(memory_alloc("sides of a sweep", s->n + 1, sizeof *s->side_start, &s->side_start));
-  PetscCall(memory_alloc("sides of a sweep", s->groups->side_start[s->n], sizeof *s->side, &s->side));
-  PetscCall(memory_alloc("free velocities of a sweep", 3 * s->n, sizeof *s->q, &s->q));
-  PetscCall(memory_alloc("impulses of a sweep", 3 * s->n, sizeof *s->r, &s->r));
-  PetscCall(memory_alloc("sliding coefficients", s->n, sizeof *s->alpha, &s->alpha));
-  PetscCall(memory_alloc("states of groups", s->groups->n_state, sizeof *s->state, &s->state));
+  PetscCall(MEMORY_ALLOC("splitting", ARRAY(s->one, s->n), ARRAY(s->side_start, s->n + 1), ARRAY(s->side, s->groups->side_start[s->n]),
+                         ARRAY(s->q, 3 * s->n), ARRAY(s->r, 3 * s->n), ARRAY(s->alpha, s->n), ARRAY(s->state, s->groups->n_state)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,11 +57,8 @@ static PetscErrorCode deal_tasks(sweeper *s)
   int32_t            *lane_of = NULL;
   PetscFunctionBegin;
   s->n_lanes          = p->n_tasks > 1 ? team_threads() : 1;
-  PetscErrorCode code = memory_alloc("lanes of a sweep", p->n_rounds * s->n_lanes + 1, sizeof *s->lane_start, &s->lane_start);
-  if (!code) code = memory_alloc("lanes of a sweep", p->n_tasks, sizeof *s->lane_task, &s->lane_task);
-  if (!code) code = memory_alloc("work of tasks", p->n_tasks, sizeof *left, &left);
-  if (!code) code = memory_alloc("work of lanes", s->n_lanes, sizeof *load, &load);
-  if (!code) code = memory_alloc("lanes of tasks", p->n_tasks, sizeof *lane_of, &lane_of);
+  PetscErrorCode code = MEMORY_ALLOC("splitting", ARRAY(s->lane_start, p->n_rounds * s->n_lanes + 1), ARRAY(s->lane_task, p->n_tasks),
+                                     ARRAY(left, p->n_tasks), ARRAY(load, s->n_lanes), ARRAY(lane_of, p->n_tasks));
   for (int64_t task = 0; !code && task < p->n_tasks; ++task) left[task] = work_of(s, task);
   int64_t slot = 0;
   for (int64_t round = 0; !code && round < p->n_rounds; ++round) {
@@ -89,7 +80,7 @@ static PetscErrorCode deal_tasks(sweeper *s)
       s->lane_start[round * s->n_lanes + lane + 1] = slot;
     }
   }
-  memory_free(&left), memory_free(&load), memory_free(&lane_of);
+  MEMORY_FREE(&left, &load, &lane_of);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,7 +238,7 @@ static void solver_free(solver *v)
 {
   sweeper_destroy(&v->s);
   anderson_destroy(&v->past);
-  memory_free(&v->best), memory_free(&v->weight), memory_free(&v->from);
+  MEMORY_FREE(&v->best, &v->weight, &v->from);
 }
 
 static PetscErrorCode solver_create(solver *v, const double *r)
@@ -268,8 +259,7 @@ static PetscErrorCode create_acceleration(solver *v)
   const int64_t n = v->p->n;
   PetscFunctionBegin;
   PetscCall(anderson_create(3 * n, MEMORY, &v->past));
-  PetscCall(memory_alloc("weights of impulses", 3 * n, sizeof *v->weight, &v->weight));
-  PetscCall(memory_alloc("accelerated impulses", 3 * n, sizeof *v->from, &v->from));
+  PetscCall(MEMORY_ALLOC("splitting", ARRAY(v->weight, 3 * n), ARRAY(v->from, 3 * n)));
   for (int64_t i = 0; i < 3 * n; ++i) v->weight[i] = m3_trace(delassus_diagonal(v->p->W) + 9 * (i / 3)) / 3.0; /* energy */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,10 +62,8 @@ typedef struct {
 static PetscErrorCode snapshot_create(granular_solver *S, snapshot *b)
 {
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "granular p before", S->f->n_cells, sizeof(double), &b->p));
-  PetscCall(granular_array(S, "granular s before", S->f->n_stress, sizeof(double), &b->s));
-  PetscCall(granular_array(S, "granular lambda before", S->f->n_contacts, sizeof(double), &b->lambda));
-  PetscCall(granular_array(S, "granular z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
+  PetscCall(ARENA_ALLOC(S->memory, "granular", ARRAY(b->p, S->f->n_cells), ARRAY(b->s, S->f->n_stress), ARRAY(b->lambda, S->f->n_contacts),
+                        ARRAY(b->z, 2 * S->f->n_contacts)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 static void snapshot_store(const granular_solver *S, snapshot *b)
@@ -300,7 +298,7 @@ static PetscErrorCode solve_with_memory(granular_solver *S, const granular_probl
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
   for (int64_t j = 0; j < f->n_contacts; ++j) x->lambda[j] = fmax(x->lambda[j], 0.0);
   if (f->n_contacts > 0) {
-    PetscCall(granular_array(S, "granular friction", 1, sizeof *S->friction, &S->friction));
+    PetscCall(arena_alloc(S->memory, "granular friction", 1, sizeof *S->friction, &S->friction));
     PetscCall(granular_friction_create(S, S->friction));
   }
   if (stress) PetscCall(stress->create(S));

@@ -10,9 +10,7 @@ static PetscErrorCode extract_rows(granular_component *k)
   double            *value = NULL;
   PetscFunctionBegin;
   for (int64_t i = 0; i < k->n; ++i) n_entries += D->start[k->sample[i] + 1] - D->start[k->sample[i]];
-  PetscCall(granular_array(k->S, "component starts", k->n + 1, sizeof *start, &start));
-  PetscCall(granular_array(k->S, "component columns", n_entries, sizeof *col, &col));
-  PetscCall(granular_array(k->S, "component values", n_entries, sizeof *value, &value));
+  PetscCall(ARENA_ALLOC(k->S->memory, "granular component", ARRAY(start, k->n + 1), ARRAY(col, n_entries), ARRAY(value, n_entries)));
   for (int64_t i = 0; i < k->n; ++i) {
     for (int64_t l = D->start[k->sample[i]]; l < D->start[k->sample[i] + 1]; ++l) col[slot] = D->col[l], value[slot++] = D->value[l];
     start[i + 1] = slot;
@@ -30,9 +28,7 @@ static PetscErrorCode extract_coupling(granular_component *k, const int32_t *num
   int64_t n                      = 0;
   PetscFunctionBegin;
   for (int64_t i = 0; i < F->n; ++i) n += number[F->sample[i]] >= 0;
-  PetscCall(granular_array(k->S, "component coupling", n, sizeof *sample, &sample));
-  PetscCall(granular_array(k->S, "component coupling", n, sizeof *body, &body));
-  PetscCall(granular_array(k->S, "component coupling", n, sizeof *wrench, &wrench));
+  PetscCall(ARENA_ALLOC(k->S->memory, "component coupling", ARRAY(sample, n), ARRAY(body, n), ARRAY(wrench, n)));
   n = 0;
   for (int64_t i = 0; i < F->n; ++i)
     if (number[F->sample[i]] >= 0) {
@@ -53,10 +49,8 @@ static PetscErrorCode create_cell_interpolation(granular_component *k)
   int64_t                 n     = 0;
   PetscFunctionBegin;
   if (!f->is_staggered) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(granular_array(k->S, "interpolation counts", f->n_cells, sizeof *count, &count));
-  PetscCall(granular_array(k->S, "interpolation rows", 4 * k->n, sizeof *row, &row));
-  PetscCall(granular_array(k->S, "interpolation columns", 4 * k->n, sizeof *col, &col));
-  PetscCall(granular_array(k->S, "interpolation weights", 4 * k->n, sizeof *value, &value));
+  PetscCall(ARENA_ALLOC(k->S->memory, "granular component", ARRAY(count, f->n_cells), ARRAY(row, 4 * k->n), ARRAY(col, 4 * k->n),
+                        ARRAY(value, 4 * k->n)));
   for (int64_t i = 0; i < k->n; ++i)
     for (int q = 0; q < 4; ++q) {
       const int32_t c = f->sample_cells[k->sample[i]][q];
@@ -80,8 +74,7 @@ static PetscErrorCode fill_component(granular_solver *S, int e, granular_compone
   int32_t                *number = NULL;
   PetscFunctionBegin;
   for (int64_t i = 0; i < f->n_stress; ++i) k->n += e < 0 || f->component[i] == e;
-  PetscCall(granular_array(S, "component samples", k->n, sizeof *k->sample, &k->sample));
-  PetscCall(granular_array(S, "component numbers", f->n_stress, sizeof *number, &number));
+  PetscCall(ARENA_ALLOC(S->memory, "granular component", ARRAY(k->sample, k->n), ARRAY(number, f->n_stress)));
   for (int64_t i = 0, slot = 0; i < f->n_stress; ++i) {
     const bool is_here = e < 0 || f->component[i] == e;
     number[i]          = is_here ? (int32_t)slot : -1;
@@ -92,8 +85,8 @@ static PetscErrorCode fill_component(granular_solver *S, int e, granular_compone
   if (e >= 0) PetscCall(create_cell_interpolation(k));
   double **const vectors[] = {&k->x, &k->b, &k->lo, &k->hi, &k->diagonal, &k->own};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
-    PetscCall(granular_array(S, "component vector", k->n, sizeof(double), vectors[i]));
-  PetscCall(granular_array(S, "component cells", f->n_cells, sizeof(double), &k->cells));
+    PetscCall(arena_alloc(S->memory, "component vector", k->n, sizeof(double), vectors[i]));
+  PetscCall(arena_alloc(S->memory, "component cells", f->n_cells, sizeof(double), &k->cells));
   fill_diagonal(k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -203,10 +196,10 @@ static PetscErrorCode create_boxes(granular_solver *S, bool is_together)
 {
   boxes *w;
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "granular component solver", 1, sizeof *w, &w));
+  PetscCall(arena_alloc(S->memory, "granular component solver", 1, sizeof *w, &w));
   S->stress  = w;
   w->damping = is_together ? 1.0 : PYRAMID_DAMPING;
-  PetscCall(granular_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
+  PetscCall(arena_alloc(S->memory, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
   for (int e = 0; e < (is_together ? 1 : GRANULAR_COMPONENTS); ++e, ++w->n) {
     granular_component *k = &w->part[e];
     PetscCall(granular_component_create(S, is_together ? -1 : e, k));

@@ -130,10 +130,8 @@ PetscErrorCode granular_friction_create(granular_solver *S, granular_friction *t
   PetscFunctionBegin;
   *t = (granular_friction){.S = S, .n = n};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
-    PetscCall(granular_array(S, "granular contact friction", 2 * n, sizeof(double), vectors[k]));
-  PetscCall(granular_array(S, "granular discs", n, sizeof(double), &t->radius));
-  PetscCall(granular_array(S, "granular disc multipliers", n, sizeof(double), &t->multiplier));
-  PetscCall(granular_array(S, "granular disc hessians", 3 * n, sizeof(double), &t->hessian));
+    PetscCall(arena_alloc(S->memory, "granular contact friction", 2 * n, sizeof(double), vectors[k]));
+  PetscCall(ARENA_ALLOC(S->memory, "granular friction", ARRAY(t->radius, n), ARRAY(t->multiplier, n), ARRAY(t->hessian, 3 * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -112,12 +112,12 @@ static PetscErrorCode create_unified(granular_solver *S)
   const int64_t n_p = S->f->n_cells, n = n_p + S->f->n_contacts;
   PetscFunctionBegin;
   if (S->unified) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(granular_array(S, "granular unified", 1, sizeof *S->unified, &S->unified));
+  PetscCall(arena_alloc(S->memory, "granular unified", 1, sizeof *S->unified, &S->unified));
   unified       *w        = S->unified;
   double **const arrays[] = {&w->scale, &w->x, &w->b, &w->lo, &w->diagonal, &w->unscaled};
   w->S                    = S;
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
-    PetscCall(granular_array(S, "granular unified", n, sizeof(double), arrays[k]));
+    PetscCall(arena_alloc(S->memory, "granular unified", n, sizeof(double), arrays[k]));
   for (int64_t i = 0; i < n; ++i) {
     const double diagonal = i < n_p ? S->diagonal_p[i] : (1.0 + GRANULAR_REDUNDANT) * S->diagonal_n[i - n_p];
     w->scale[i]           = 1.0 / sqrt(diagonal);

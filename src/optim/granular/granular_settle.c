@@ -81,10 +81,9 @@ static PetscErrorCode create_reduced_operator(granular_solver *S, granular_settl
     for (int64_t b = 0; b < w->n_part; ++b) n_blocks += share_a_body(&f->contact[w->part[a]], &f->contact[w->part[b]]);
   }
   start[w->n_part]    = n_blocks;
-  PetscErrorCode code = memory_alloc("granular contact blocks", n_blocks, sizeof *col, &col);
-  if (!code) code = memory_alloc("granular contact blocks", 9 * n_blocks, sizeof *value, &value);
+  PetscErrorCode code = MEMORY_ALLOC("granular contact blocks", ARRAY(col, n_blocks), ARRAY(value, 9 * n_blocks));
   if (!code) code = fill_reduced_operator(S, w, start, col, value);
-  memory_free(&start), memory_free(&col), memory_free(&value);
+  MEMORY_FREE(&start, &col, &value);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,18 +111,14 @@ PetscErrorCode granular_settle_create(granular_solver *S)
   granular_settle *w;
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(granular_array(S, "granular settled contacts", 1, sizeof *w, &w));
+  PetscCall(arena_alloc(S->memory, "granular settled contacts", 1, sizeof *w, &w));
   *w                       = (granular_settle){0};
   S->settle                = w;
   double **const vectors[] = {&w->r, &w->u, &w->q, &w->before, &w->now};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
-    PetscCall(granular_array(S, "granular settled contacts", 3 * n, sizeof(double), vectors[k]));
-  PetscCall(granular_array(S, "granular settled contacts", n, sizeof(double), &w->mu));
-  PetscCall(granular_array(S, "granular settled contacts", n, sizeof(double), &w->g_n));
-  PetscCall(granular_array(S, "granular settled contacts", 2 * n, sizeof(double), &w->g_z));
-  PetscCall(granular_array(S, "granular settled contacts", n, sizeof(double), &w->own));
-  PetscCall(granular_array(S, "granular settled contacts", n, sizeof *w->part, &w->part));
-  PetscCall(granular_array(S, "granular settled contacts", n, sizeof *w->is_in, &w->is_in));
+    PetscCall(arena_alloc(S->memory, "granular settled contacts", 3 * n, sizeof(double), vectors[k]));
+  PetscCall(ARENA_ALLOC(S->memory, "granular settled contacts", ARRAY(w->mu, n), ARRAY(w->g_n, n), ARRAY(w->g_z, 2 * n), ARRAY(w->own, n),
+                        ARRAY(w->part, n), ARRAY(w->is_in, n)));
   for (int64_t j = 0; j < n; ++j) {
     double own[9];
     fill_block(S->f, &S->f->contact[j], &S->f->contact[j], own);

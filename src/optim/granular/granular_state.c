@@ -20,18 +20,16 @@ PetscErrorCode granular_coupled_create(granular_solver *S, const granular_coupli
   PetscFunctionBegin;
   *out = (granular_coupled){.c = c};
   for (int64_t k = 0; k < c->n; ++k) out->n_rows += k == 0 || c->sample[k] != c->sample[k - 1];
-  PetscCall(granular_array(S, "coupled rows", out->n_rows + 1, sizeof(int64_t), &out->row_start));
+  PetscCall(arena_alloc(S->memory, "coupled rows", out->n_rows + 1, sizeof(int64_t), &out->row_start));
   for (int64_t k = 0, row = 0; k < c->n; ++k)
     if (k == 0 || c->sample[k] != c->sample[k - 1]) out->row_start[row++] = k;
   out->row_start[out->n_rows] = c->n;
 
-  PetscCall(granular_array(S, "coupled bodies", n_bodies + 1, sizeof(int64_t), &start));
-  PetscCall(granular_array(S, "coupled order", c->n, sizeof(int64_t), &out->order));
+  PetscCall(ARENA_ALLOC(S->memory, "granular state", ARRAY(start, n_bodies + 1), ARRAY(out->order, c->n)));
   sort_by_body(c, n_bodies, start, out->order);
   for (int64_t b = 0; b < n_bodies; ++b) out->n_chunks += (start[b + 1] - start[b] + COUPLED_CHUNK - 1) / COUPLED_CHUNK;
-  PetscCall(granular_array(S, "coupled chunks", out->n_chunks + 1, sizeof(int64_t), &out->chunk_start));
-  PetscCall(granular_array(S, "coupled chunk bodies", out->n_chunks, sizeof(int32_t), &out->chunk_body));
-  PetscCall(granular_array(S, "coupled parts", out->n_chunks, sizeof *out->part, &out->part));
+  PetscCall(ARENA_ALLOC(S->memory, "granular state", ARRAY(out->chunk_start, out->n_chunks + 1), ARRAY(out->chunk_body, out->n_chunks),
+                        ARRAY(out->part, out->n_chunks)));
   int64_t chunk = 0;
   for (int64_t b = 0; b < n_bodies; ++b)
     for (int64_t k = start[b]; k < start[b + 1]; k += COUPLED_CHUNK) out->chunk_start[chunk] = k, out->chunk_body[chunk++] = (int32_t)b;
@@ -188,9 +186,8 @@ enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* see n_grown */
 PetscErrorCode granular_support_create(granular_solver *S)
 {
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "granular support", S->f->n_cells, sizeof(double), &S->support));
-  PetscCall(granular_array(S, "granular damped support", S->f->n_cells, sizeof(double), &S->damped_support));
-  PetscCall(granular_array(S, "granular weights of support", S->f->n_cells, sizeof(double), &S->one));
+  PetscCall(ARENA_ALLOC(S->memory, "granular state", ARRAY(S->support, S->f->n_cells), ARRAY(S->damped_support, S->f->n_cells),
+                        ARRAY(S->one, S->f->n_cells)));
   for (int64_t c = 0; c < S->f->n_cells; ++c) S->one[c] = 1.0;
   granular_copy(S->support, S->x->p, S->f->n_cells);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -236,12 +233,6 @@ void granular_support_update(granular_solver *S, double apply_change, double bef
 }
 
 /* Setup of a solve: memory, constant parts of the matrices, validation of the input. */
-PetscErrorCode granular_array(granular_solver *S, const char *tag, int64_t n, size_t size, void *out)
-{
-  PetscFunctionBegin;
-  PetscCall(arena_alloc(S->memory, tag, n, size, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode check_finite(const char *name, int64_t n, const double *x)
 {
@@ -311,11 +302,8 @@ static PetscErrorCode create_contacts(granular_solver *S)
 {
   const granular_problem *f = S->f;
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "granular b of lambda", f->n_contacts, sizeof(double), &S->b_n));
-  PetscCall(granular_array(S, "granular diagonal of lambda", f->n_contacts, sizeof(double), &S->diagonal_n));
-  PetscCall(granular_array(S, "granular shifted diagonal", f->n_contacts, sizeof(double), &S->shifted_n));
-  PetscCall(granular_array(S, "granular bounds of lambda", f->n_contacts, sizeof(double), &S->lo_n));
-  PetscCall(granular_array(S, "granular diagonal of z", f->n_contacts, sizeof(double), &S->diagonal_t));
+  PetscCall(ARENA_ALLOC(S->memory, "granular state", ARRAY(S->b_n, f->n_contacts), ARRAY(S->diagonal_n, f->n_contacts),
+                        ARRAY(S->shifted_n, f->n_contacts), ARRAY(S->lo_n, f->n_contacts), ARRAY(S->diagonal_t, f->n_contacts)));
   for (int64_t j = 0; j < f->n_contacts; ++j) {
     double sum[3] = {0.0};
     for (int side = 0; side < 2; ++side)
@@ -337,9 +325,8 @@ static PetscErrorCode create_pressure(granular_solver *S)
   const granular_problem *f = S->f;
   PetscFunctionBegin;
   PetscCall(grid_matrix_create(f->G, f->GT, S->face_weight, f->ijk, &S->A_pp));
-  PetscCall(granular_array(S, "granular lower bound", f->n_cells, sizeof(double), &S->lo_p));
-  PetscCall(granular_array(S, "granular b of p", f->n_cells, sizeof(double), &S->b_p));
-  PetscCall(granular_array(S, "granular diagonal of p", f->n_cells, sizeof(double), &S->diagonal_p));
+  PetscCall(
+      ARENA_ALLOC(S->memory, "granular state", ARRAY(S->lo_p, f->n_cells), ARRAY(S->b_p, f->n_cells), ARRAY(S->diagonal_p, f->n_cells)));
   granular_copy(S->diagonal_p, S->A_pp.diagonal, f->n_cells);
   granular_coupled_diagonal(f, &S->F_p, S->diagonal_p);
   for (int64_t c = 0; c < f->n_cells; ++c) S->lo_p[c] = -granular_cohesion(f, c);
@@ -356,21 +343,18 @@ PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem
   PetscCall(check_finite("s", f->n_stress, x->s));
   PetscCall(check_finite("lambda", f->n_contacts, x->lambda));
   PetscCall(check_finite("z", 2 * f->n_contacts, x->z));
-  PetscCall(granular_array(S, "granular face weights", f->n_faces, sizeof(double), &S->face_weight));
+  PetscCall(arena_alloc(S->memory, "granular face weights", f->n_faces, sizeof(double), &S->face_weight));
   for (int64_t i = 0; i < f->n_faces; ++i) S->face_weight[i] = f->weight[i] * f->mobility[i];
-  PetscCall(granular_array(S, "granular faces", f->n_faces, sizeof(double), &S->face));
-  PetscCall(granular_array(S, "granular wrenches", f->n_bodies, sizeof *S->wrench, &S->wrench));
-  PetscCall(granular_array(S, "granular rates", GRANULAR_BODY * f->n_bodies, sizeof(double), &S->rate));
+  PetscCall(ARENA_ALLOC(S->memory, "granular state", ARRAY(S->face, f->n_faces), ARRAY(S->wrench, f->n_bodies),
+                        ARRAY(S->rate, GRANULAR_BODY * f->n_bodies)));
   PetscCall(granular_coupled_create(S, &f->F_p, &S->F_p));
   PetscCall(granular_coupled_create(S, &f->F_s, &S->F_s));
-  PetscCall(granular_array(S, "granular alpha", f->n_cells, sizeof(double), &S->alpha));
-  PetscCall(granular_array(S, "granular radii", f->n_cells, sizeof(double), &S->radius));
+  PetscCall(ARENA_ALLOC(S->memory, "granular state", ARRAY(S->alpha, f->n_cells), ARRAY(S->radius, f->n_cells)));
   PetscCall(granular_support_create(S));
   if (f->alpha) granular_copy(S->alpha, f->alpha, f->n_cells);
   PetscCall(create_contacts(S));
   PetscCall(create_pressure(S));
-  PetscCall(granular_array(S, "granular diagonal of s", f->n_stress, sizeof(double), &S->diagonal_s));
-  PetscCall(granular_array(S, "granular gradient of s", f->n_stress, sizeof(double), &S->g_s));
+  PetscCall(ARENA_ALLOC(S->memory, "granular state", ARRAY(S->diagonal_s, f->n_stress), ARRAY(S->g_s, f->n_stress)));
   if (f->n_stress > 0) {
     compute_row_diagonal(f->D, S->face_weight, S->diagonal_s);
     granular_coupled_diagonal(f, &S->F_s, S->diagonal_s);

@@ -113,8 +113,6 @@ static inline void granular_apply_norm_inverse(bool is_orthonormal, const double
 PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem *f, const granular_options *o, arena *memory,
                                       granular_state *x, granular_report *r);
 void           granular_solver_destroy(granular_solver *S); /* frees the memory that is not in the arena */
-/* Allocate n zeroed entries of `size` bytes in the arena; the tag appears in out-of-memory messages. */
-PetscErrorCode granular_array(granular_solver *S, const char *tag, int64_t n, size_t size, void *out);
 
 PetscErrorCode granular_coupled_create(granular_solver *S, const granular_coupling *c, granular_coupled *out);
 void granular_coupled_force(const granular_coupled *k, const double *restrict x, double (*wrench)[GRANULAR_BODY]); /* wrench = F^T x */

@@ -10,9 +10,8 @@ enum { ROUNDS = 3 };
 static PetscErrorCode granular_gradient_staggered_create(granular_solver *S, granular_gradient *w)
 {
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "granular components", GRANULAR_COMPONENTS, sizeof *w->part, &w->part));
-  PetscCall(granular_array(S, "granular stress at cells", GRANULAR_COMPONENTS * S->f->n_cells, sizeof(double), &w->at_cells));
-  PetscCall(granular_array(S, "granular lengths", S->f->n_cells, sizeof(double), &w->shrink));
+  PetscCall(ARENA_ALLOC(S->memory, "granular stress gradient", ARRAY(w->part, GRANULAR_COMPONENTS),
+                        ARRAY(w->at_cells, GRANULAR_COMPONENTS * S->f->n_cells), ARRAY(w->shrink, S->f->n_cells)));
   for (int e = 0; e < GRANULAR_COMPONENTS; ++e) PetscCall(granular_component_create(S, e, &w->part[e]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,18 +127,18 @@ static PetscErrorCode create_gradient(granular_solver *S)
   const granular_problem *f = S->f;
   granular_gradient      *w;
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "granular gradient", 1, sizeof *w, &w));
+  PetscCall(arena_alloc(S->memory, "granular gradient", 1, sizeof *w, &w));
   double **const         of_stress[] = {&w->next, &w->s, &w->old, &w->extra},
                  **const of_faces[]  = {&w->u_next, &w->u, &w->u_old, &w->base, &w->wu, &w->inertia},
                  **const of_bodies[] = {&w->force_next, &w->force, &w->force_old, &w->v_base, &w->v_y};
   for (size_t k = 0; k < sizeof of_stress / sizeof *of_stress; ++k)
-    PetscCall(granular_array(S, "granular stress", f->n_stress, sizeof(double), of_stress[k]));
+    PetscCall(arena_alloc(S->memory, "granular stress", f->n_stress, sizeof(double), of_stress[k]));
   for (size_t k = 0; k < sizeof of_faces / sizeof *of_faces; ++k)
-    PetscCall(granular_array(S, "granular face velocity", f->n_faces, sizeof(double), of_faces[k]));
+    PetscCall(arena_alloc(S->memory, "granular face velocity", f->n_faces, sizeof(double), of_faces[k]));
   for (size_t k = 0; k < sizeof of_bodies / sizeof *of_bodies; ++k)
-    PetscCall(granular_array(S, "granular body velocity", GRANULAR_BODY * f->n_bodies, sizeof(double), of_bodies[k]));
-  PetscCall(granular_array(S, "granular metric", f->is_staggered ? f->n_stress : f->n_cells, sizeof(double), &w->metric));
-  PetscCall(granular_array(S, "granular parts", (f->n_faces + f->n_cells) / GRANULAR_CHUNK + 2, sizeof *w->sums, &w->sums));
+    PetscCall(arena_alloc(S->memory, "granular body velocity", GRANULAR_BODY * f->n_bodies, sizeof(double), of_bodies[k]));
+  PetscCall(ARENA_ALLOC(S->memory, "granular stress gradient", ARRAY(w->metric, f->is_staggered ? f->n_stress : f->n_cells),
+                        ARRAY(w->sums, (f->n_faces + f->n_cells) / GRANULAR_CHUNK + 2)));
   fill_metric(S, w);
   for (int64_t i = 0; i < f->n_faces; ++i) w->inertia[i] = f->weight[i] / f->mobility[i];
   w->L      = 1.0;

@@ -16,18 +16,15 @@ static PetscErrorCode create_lagrangian(granular_solver *S)
   const int64_t        n_cells = S->f->n_cells;
   granular_lagrangian *w;
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "granular lagrangian", 1, sizeof *w, &w));
+  PetscCall(arena_alloc(S->memory, "granular lagrangian", 1, sizeof *w, &w));
   S->stress = w;
-  PetscCall(granular_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
-  PetscCall(granular_array(S, "flow stress at cells", GRANULAR_COMPONENTS * n_cells, sizeof(double), &w->at_cells));
-  PetscCall(granular_array(S, "flow multipliers", n_cells, sizeof(double), &w->multiplier));
-  PetscCall(granular_array(S, "flow stiffness", n_cells, sizeof(double), &w->stiffness));
+  PetscCall(ARENA_ALLOC(S->memory, "granular stress lagrangian", ARRAY(w->step, S->f->n_stress),
+                        ARRAY(w->at_cells, GRANULAR_COMPONENTS * n_cells), ARRAY(w->multiplier, n_cells), ARRAY(w->stiffness, n_cells)));
   if (S->x->multiplier) memcpy(w->multiplier, S->x->multiplier, (size_t)n_cells * sizeof(double));
   for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
     granular_component *k = &w->part[e];
     PetscCall(granular_component_create(S, e, k));
-    PetscCall(granular_array(S, "granular cone gradient", n_cells, sizeof(double), &w->gradient[e]));
-    PetscCall(granular_array(S, "granular cone hessian", n_cells, sizeof(double), &k->hessian));
+    PetscCall(ARENA_ALLOC(S->memory, "granular stress lagrangian", ARRAY(w->gradient[e], n_cells), ARRAY(k->hessian, n_cells)));
     granular_component_to_cells(k, k->own, k->cells);
     for (int64_t c = 0; c < n_cells; ++c)
       w->stiffness[c] += k->cells[c] / (GRANULAR_COMPONENTS * (S->f->is_orthonormal ? 1.0 : 2.0)); /* over N_ee */
@@ -157,7 +154,7 @@ static PetscErrorCode search_step_length(granular_solver *S, granular_lagrangian
   enum { TRIALS = 8 };
   const int64_t n = S->f->n_stress;
   PetscFunctionBegin;
-  if (!w->trial) PetscCall(granular_array(S, "granular trial stress", n, sizeof(double), &w->trial));
+  if (!w->trial) PetscCall(arena_alloc(S->memory, "granular trial stress", n, sizeof(double), &w->trial));
   const double slope = team_dot(n, S->g_s, w->step), before = (granular_lagrangian_gather(S, S->x->s), granular_lagrangian_energy(S));
   granular_change_s(S, 1.0, w->step); /* curvature of the step, from the change of the gradient along it */
   granular_gradient_s(S, S->g_s);

@@ -222,8 +222,7 @@ void linear_solver_destroy(linear_solver **s)
   PetscCallAbort(PETSC_COMM_SELF, MatDestroy(&(*s)->P));
   PetscCallAbort(PETSC_COMM_SELF, VecDestroy(&(*s)->b));
   PetscCallAbort(PETSC_COMM_SELF, VecDestroy(&(*s)->x));
-  memory_free(&(*s)->root), memory_free(&(*s)->scaled);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->root, &(*s)->scaled, s);
 }
 
 static PetscErrorCode read_options(linear_solver *s)
@@ -279,7 +278,7 @@ static PetscErrorCode resize(linear_solver *s)
   PetscCall(MatShellSetOperation(s->A, MATOP_MULT, (void (*)(void))MatMult_System));
   PetscCall(MatShellSetOperation(s->A, MATOP_GET_DIAGONAL, (void (*)(void))MatGetDiagonal_System));
   PetscCall(MatShellSetVecType(s->A, VECTHREADED));
-  memory_free(&s->root), memory_free(&s->scaled);
+  MEMORY_FREE(&s->root, &s->scaled);
   PetscCall(PetscObjectComposeFunction((PetscObject)s->A, SS_LINEAR_SOLVER, MatMult_System));
   PetscCall(vec_threaded_create(s->comm, n, &s->b));
   PetscCall(VecDuplicate(s->b, &s->x));

@@ -81,9 +81,7 @@ static PetscErrorCode block3_pattern_create(int64_t n, const int64_t *row_start,
   p->n_references = 1;
   p->n            = n;
   p->nnz          = row_start[n];
-  PetscCall(memory_alloc("block3 rows", n + 1, sizeof *p->row_start, &p->row_start));
-  PetscCall(memory_alloc("block3 columns", p->nnz, sizeof *p->col, &p->col));
-  PetscCall(memory_alloc("block3 diagonal", n, sizeof *p->diagonal, &p->diagonal));
+  PetscCall(MEMORY_ALLOC("mat block3", ARRAY(p->row_start, n + 1), ARRAY(p->col, p->nnz), ARRAY(p->diagonal, n)));
   for (int64_t i = 0; i <= n; ++i) p->row_start[i] = row_start[i];
   for (int64_t s = 0; s < p->nnz; ++s) p->col[s] = col[s];
   for (int64_t i = 0; i < n; ++i) p->diagonal[i] = block3_pattern_find(p, i, (int32_t)i);
@@ -95,13 +93,7 @@ static PetscErrorCode block3_pattern_create(int64_t n, const int64_t *row_start,
 static void block3_pattern_destroy(block3_pattern **p)
 {
   if (!*p) return;
-  if (--(*p)->n_references == 0) {
-    memory_free(&(*p)->row_start);
-    memory_free(&(*p)->col);
-    memory_free(&(*p)->diagonal);
-    memory_free(&(*p)->chunk_row);
-    memory_free(p);
-  }
+  if (--(*p)->n_references == 0) MEMORY_FREE(&(*p)->row_start, &(*p)->col, &(*p)->diagonal, &(*p)->chunk_row, p);
   *p = NULL;
 }
 
@@ -128,14 +120,12 @@ PetscErrorCode mat_block3_pattern(int64_t n, int64_t n_pairs, const int32_t *row
   for (int64_t k = 0; k < n_pairs; ++k)
     PetscCheck(row[k] >= 0 && row[k] < n && col[k] >= 0 && col[k] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "block3 pattern: pair %lld = (%d, %d) outside [0, %lld)", (long long)k, (int)row[k], (int)col[k], (long long)n);
-  PetscCall(memory_alloc("block3 sort keys", n_key, sizeof *key, &key));
-  PetscCall(memory_alloc("block3 sort order", n_key, sizeof *perm, &perm));
+  PetscCall(MEMORY_ALLOC("mat block3", ARRAY(key, n_key), ARRAY(perm, n_key)));
   for (int64_t i = 0; i < n; ++i) key[i] = (uint64_t)i << shift | (uint64_t)i;
   for (int64_t k = 0; k < n_pairs; ++k) key[n + k] = (uint64_t)row[k] << shift | (uint64_t)col[k];
   PetscCall(sort_keys(n_key, 2 * shift, key, perm));
   for (int64_t k = 0; k < n_key; ++k) n_distinct += k == 0 || key[k] != key[k - 1];
-  PetscCall(memory_alloc("block3 row starts", n + 1, sizeof **row_start, row_start));
-  PetscCall(memory_alloc("block3 columns", n_distinct, sizeof **col_out, col_out));
+  PetscCall(MEMORY_ALLOC("mat block3", ARRAY(*row_start, n + 1), ARRAY(*col_out, n_distinct)));
   for (int64_t k = 0, s = -1; k < n_key; ++k) {
     if (k == 0 || key[k] != key[k - 1]) {
       (*col_out)[++s] = (int32_t)(key[k] & (((uint64_t)1 << shift) - 1));
@@ -144,8 +134,7 @@ PetscErrorCode mat_block3_pattern(int64_t n, int64_t n_pairs, const int32_t *row
     if (slot && perm[k] >= n) slot[perm[k] - n] = s;
   }
   for (int64_t i = 0; i < n; ++i) (*row_start)[i + 1] += (*row_start)[i];
-  memory_free(&key);
-  memory_free(&perm);
+  MEMORY_FREE(&key, &perm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

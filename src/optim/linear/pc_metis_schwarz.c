@@ -1,6 +1,7 @@
 /* Subdomains of a 3x3-block matrix: METIS parts of its graph, grown by layers of neighbours. */
 #include "optim/linear/pc_metis_schwarz.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "core/team.h"
 #include "optim/linear/block3_ilu.h"
 #include "optim/linear/mat_block3.h"
@@ -36,16 +37,14 @@ static PetscErrorCode graph_create(const block3_view *a, graph *g)
   int32_t      *row, *col, *all_col;
   int64_t      *all_start, k = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("Schwarz graph rows", 2 * nnz, sizeof *row, &row));
-  PetscCall(memory_alloc("Schwarz graph columns", 2 * nnz, sizeof *col, &col));
+  PetscCall(MEMORY_ALLOC("pc metis schwarz", ARRAY(row, 2 * nnz), ARRAY(col, 2 * nnz)));
   for (int64_t i = 0; i < a->n; ++i)
     for (int64_t s = a->row_start[i]; s < a->row_start[i + 1]; ++s, k += 2) {
       row[k] = col[k + 1] = (int32_t)i;
       col[k] = row[k + 1] = a->col[s];
     }
   PetscCall(mat_block3_pattern(a->n, 2 * nnz, row, col, &all_start, &all_col, NULL));
-  memory_free(&row);
-  memory_free(&col);
+  MEMORY_FREE(&row, &col);
   k = 0; /* drop the diagonal in place */
   for (int64_t i = 0, s = 0; i < a->n; ++i) {
     const int64_t end = all_start[i + 1];
@@ -77,8 +76,7 @@ static PetscErrorCode cut(int64_t n, const graph *g, int64_t n_parts, idx_t *par
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED]      = 1;
   METIS_CALL(METIS_PartGraphKway(&nv, &n_constraints, start, neighbour, NULL, NULL, NULL, &np, NULL, NULL, options, &edge_cut, part));
-  memory_free(&start);
-  memory_free(&neighbour);
+  MEMORY_FREE(&start, &neighbour);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,23 +101,13 @@ static int64_t collect(const graph *g, int64_t p, const int64_t *own_start, cons
   return n;
 }
 
-static int compare_int32(const void *a, const void *b)
-{
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 static PetscErrorCode grow(int64_t n, const graph *g, const idx_t *part, int n_layers, block3_parts *out)
 {
   int64_t *own_start, capacity = n, end = 0;
   int32_t *own, *mark, *list;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("Schwarz own starts", out->n_parts + 2, sizeof *own_start, &own_start));
-  PetscCall(memory_alloc("Schwarz own blocks", n, sizeof *own, &own));
-  PetscCall(memory_alloc("Schwarz marks", n, sizeof *mark, &mark));
-  PetscCall(memory_alloc("Schwarz list", n, sizeof *list, &list));
-  PetscCall(memory_alloc("Schwarz starts", out->n_parts + 1, sizeof *out->start, &out->start));
-  PetscCall(memory_alloc("Schwarz members", capacity, sizeof *out->member, &out->member));
+  PetscCall(MEMORY_ALLOC("pc metis schwarz", ARRAY(own_start, out->n_parts + 2), ARRAY(own, n), ARRAY(mark, n), ARRAY(list, n),
+                         ARRAY(out->start, out->n_parts + 1), ARRAY(out->member, capacity)));
   for (int64_t i = 0; i < n; ++i) ++own_start[part[i] + 2];
   for (int64_t p = 0; p < out->n_parts; ++p) own_start[p + 2] += own_start[p + 1];
   for (int64_t i = 0; i < n; ++i) own[own_start[part[i] + 1]++] = (int32_t)i;
@@ -129,7 +117,7 @@ static PetscErrorCode grow(int64_t n, const graph *g, const idx_t *part, int n_l
       capacity = 2 * (end + count);
       PetscCall(memory_resize("Schwarz members", capacity, sizeof *out->member, &out->member));
     }
-    qsort(list, (size_t)count, sizeof *list, compare_int32);
+    qsort(list, (size_t)count, sizeof *list, sort_compare_int32);
     memcpy(out->member + end, list, (size_t)count * sizeof *list);
     end += count;
     out->start[p + 1] = end;
@@ -137,10 +125,7 @@ static PetscErrorCode grow(int64_t n, const graph *g, const idx_t *part, int n_l
   PetscCall(memory_alloc("Schwarz owners", end, sizeof *out->is_owned, &out->is_owned));
   for (int64_t p = 0; p < out->n_parts; ++p)
     for (int64_t k = out->start[p]; k < out->start[p + 1]; ++k) out->is_owned[k] = part[out->member[k]] == p;
-  memory_free(&own_start);
-  memory_free(&own);
-  memory_free(&mark);
-  memory_free(&list);
+  MEMORY_FREE(&own_start, &own, &mark, &list);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,17 +142,13 @@ static PetscErrorCode block3_parts_create(const block3_view *a, int64_t n_parts,
   PetscCall(memory_alloc("Schwarz parts", a->n, sizeof *part, &part));
   PetscCall(cut(a->n, &g, out->n_parts, part));
   PetscCall(grow(a->n, &g, part, n_layers, out));
-  memory_free(&part);
-  memory_free(&g.start);
-  memory_free(&g.neighbour);
+  MEMORY_FREE(&part, &g.start, &g.neighbour);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static void block3_parts_destroy(block3_parts *p)
 {
-  memory_free(&p->start);
-  memory_free(&p->member);
-  memory_free(&p->is_owned);
+  MEMORY_FREE(&p->start, &p->member, &p->is_owned);
   p->n_parts = 0;
 }
 
@@ -202,8 +183,7 @@ static block3_ilu factor_of(const PC_MetisSchwarz *s, int64_t p)
 static void forget(PC_MetisSchwarz *s)
 {
   block3_parts_destroy(&s->parts);
-  memory_free(&s->part_slot), memory_free(&s->source), memory_free(&s->row_start), memory_free(&s->col);
-  memory_free(&s->diagonal), memory_free(&s->value), memory_free(&s->local);
+  MEMORY_FREE(&s->part_slot, &s->source, &s->row_start, &s->col, &s->diagonal, &s->value, &s->local);
   s->pattern_of = 0;
 }
 
@@ -215,15 +195,10 @@ static PetscErrorCode extract_patterns(PC_MetisSchwarz *s, const block3_view *a)
   int32_t            *local_of; /* 1 + place within the current part, 0 elsewhere */
   int64_t             n_slots = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("Schwarz local numbers", a->n, sizeof *local_of, &local_of));
-  PetscCall(memory_alloc("Schwarz part slots", parts->n_parts + 1, sizeof *s->part_slot, &s->part_slot));
-  PetscCall(memory_alloc("Schwarz local rows", n_members + parts->n_parts, sizeof *s->row_start, &s->row_start));
-  PetscCall(memory_alloc("Schwarz local diagonals", n_members, sizeof *s->diagonal, &s->diagonal));
+  PetscCall(MEMORY_ALLOC("pc metis schwarz", ARRAY(local_of, a->n), ARRAY(s->part_slot, parts->n_parts + 1),
+                         ARRAY(s->row_start, n_members + parts->n_parts), ARRAY(s->diagonal, n_members)));
   for (int is_filling = 0; is_filling <= 1; ++is_filling) { /* count, then fill */
-    if (is_filling) {
-      PetscCall(memory_alloc("Schwarz sources", n_slots, sizeof *s->source, &s->source));
-      PetscCall(memory_alloc("Schwarz local columns", n_slots, sizeof *s->col, &s->col));
-    }
+    if (is_filling) { PetscCall(MEMORY_ALLOC("pc metis schwarz", ARRAY(s->source, n_slots), ARRAY(s->col, n_slots))); }
     n_slots = 0;
     for (int64_t p = 0; p < parts->n_parts; ++p) {
       const int64_t first = parts->start[p], count = parts->start[p + 1] - first;
@@ -269,8 +244,8 @@ static PetscErrorCode set_up_pattern(PC pc, const block3_view *a)
   PetscCall(
       block3_parts_create(a, s->n_parts_wanted ? s->n_parts_wanted : (a->n + s->part_size - 1) / s->part_size, (int)s->overlap, &s->parts));
   PetscCall(extract_patterns(s, a));
-  PetscCall(memory_alloc("Schwarz factors", 9 * s->part_slot[s->parts.n_parts], sizeof *s->value, &s->value));
-  PetscCall(memory_alloc("Schwarz local vectors", 3 * s->parts.start[s->parts.n_parts], sizeof *s->local, &s->local));
+  PetscCall(MEMORY_ALLOC("pc metis schwarz", ARRAY(s->value, 9 * s->part_slot[s->parts.n_parts]),
+                         ARRAY(s->local, 3 * s->parts.start[s->parts.n_parts])));
   s->pattern_of    = id;
   s->pattern_state = state;
   PetscFunctionReturn(PETSC_SUCCESS);

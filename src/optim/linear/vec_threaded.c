@@ -2,7 +2,6 @@
 #include "core/error.h"
 #include "core/team.h"
 #include "optim/linear/petsc_private.h"
-#include <string.h>
 
 enum {
   VEC_BATCH  = 32, /* vectors handed to one multi-vector sweep */

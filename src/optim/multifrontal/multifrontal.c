@@ -2,7 +2,6 @@
 #include "core/team.h"
 #include "optim/multifrontal/multifrontal_dense.h"
 #include "optim/multifrontal/multifrontal.h"
-#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -30,8 +29,7 @@ void multifrontal_factor_destroy(multifrontal_factor **f)
   const int64_t n = (*f)->t->n_fronts;
   free_all(n, &(*f)->A), free_all(n, &(*f)->update), free_all(n, &(*f)->H), free_all(n, &(*f)->update_H);
   for (int k = 0; (*f)->map && k < (*f)->n_threads; ++k) memory_free(&(*f)->map[k]);
-  memory_free(&(*f)->map), memory_free(&(*f)->dense), memory_free(&(*f)->x);
-  memory_free(f);
+  MEMORY_FREE(&(*f)->map, &(*f)->dense, &(*f)->x, f);
 }
 
 /* Arrays of fronts; of late ones alone for H. */
@@ -331,7 +329,7 @@ void multifrontal_product_late(const multifrontal_factor *f, const double *x, do
   }
   for (int64_t q = 0; q < t->n_fronts; ++q)
     for (int64_t k = t->front[q].first; t->front[q].is_late && k < t->front[q].first + t->front[q].n_columns; ++k) y[t->unknown[k]] = to[k];
-  memory_free(&own), memory_free(&sum), memory_free(&to);
+  MEMORY_FREE(&own, &sum, &to);
 }
 
 void multifrontal_diagonal_late(const multifrontal_factor *f, double *d)

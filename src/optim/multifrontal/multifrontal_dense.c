@@ -2,7 +2,6 @@
 #include <math.h>
 #include <petscsys.h>
 #include <petscblaslapack.h>
-#include <string.h>
 
 enum { TILE = 128, TILED = 3 * TILE }; /* fronts of fewer rows are factored by one LAPACK call */
 

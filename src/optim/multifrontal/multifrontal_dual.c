@@ -28,9 +28,7 @@ struct multifrontal_dual {
 void multifrontal_dual_destroy(multifrontal_dual **d)
 {
   if (!*d) return;
-  void *arrays[] = {&(*d)->slot, &(*d)->V, &(*d)->W, &(*d)->acting, &(*d)->B, &(*d)->K, &(*d)->y, &(*d)->x};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  memory_free(d);
+  MEMORY_FREE(&(*d)->slot, &(*d)->V, &(*d)->W, &(*d)->acting, &(*d)->B, &(*d)->K, &(*d)->y, &(*d)->x, d);
 }
 
 PetscErrorCode multifrontal_dual_create(const multifrontal_factor *f, const multifrontal_terms *t, multifrontal_dual **out)
@@ -40,12 +38,8 @@ PetscErrorCode multifrontal_dual_create(const multifrontal_factor *f, const mult
   PetscFunctionBegin;
   PetscCall(memory_alloc("terms by themselves", 1, sizeof *d, &d));
   d->f = f, d->t = t, d->n = multifrontal_factor_size(f);
-  PetscErrorCode code = memory_alloc("terms by themselves", t->n, sizeof *d->slot, &d->slot);
-  if (!code) code = memory_alloc("terms by themselves", t->n, sizeof *d->acting, &d->acting);
-  if (!code) code = memory_alloc("terms by themselves", 9 * t->n, sizeof *d->B, &d->B);
-  if (!code) code = memory_alloc("terms by themselves", 3 * t->n, sizeof *d->y, &d->y);
-  if (!code) code = memory_alloc("terms by themselves", d->n, sizeof *d->x, &d->x);
-  if (!code) code = memory_alloc("terms by themselves", d->n, sizeof *is_late, &is_late);
+  PetscErrorCode code = MEMORY_ALLOC("terms by themselves", ARRAY(d->slot, t->n), ARRAY(d->acting, t->n), ARRAY(d->B, 9 * t->n),
+                                     ARRAY(d->y, 3 * t->n), ARRAY(d->x, d->n), ARRAY(is_late, d->n));
   for (int64_t a = 0; a < t->n && !code; ++a) d->slot[a] = -1;
   if (!code) multifrontal_factor_late(f, is_late);
   for (int64_t i = 0; i < d->n && !code; ++i) d->n_late += is_late[i];

@@ -1,6 +1,7 @@
 /* Symbolic analysis. It works on groups: runs of unknowns with the same neighbours and the same terms. */
 #include "optim/multifrontal/multifrontal_tree.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include <metis.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ typedef enum { MULTIFRONTAL_ORDER_WHOLE, MULTIFRONTAL_ORDER_LATE_LAST } multifro
 
 static void multifrontal_graph_destroy(multifrontal_graph *g)
 {
-  memory_free(&g->first), memory_free(&g->start), memory_free(&g->neighbour), memory_free(&g->is_late);
+  MEMORY_FREE(&g->first, &g->start, &g->neighbour, &g->is_late);
   g->n = 0;
 }
 
@@ -34,8 +35,7 @@ static PetscErrorCode touches_create(int64_t n, const multifrontal_terms *t, tou
 {
   PetscFunctionBegin;
   const int64_t n_entries = t ? t->start[t->n] : 0;
-  PetscCall(memory_alloc("terms of unknowns", n + 2, sizeof *out->start, &out->start));
-  PetscCall(memory_alloc("terms of unknowns", n_entries, sizeof *out->term, &out->term));
+  PetscCall(MEMORY_ALLOC("terms of unknowns", ARRAY(out->start, n + 2), ARRAY(out->term, n_entries)));
   for (int64_t e = 0; e < n_entries; ++e) ++out->start[t->column[e] + 2];
   for (int64_t i = 0; i < n; ++i) out->start[i + 2] += out->start[i + 1];
   for (int64_t a = 0; t && a < t->n; ++a)
@@ -102,8 +102,7 @@ static PetscErrorCode make_rows(const sparse_rows *A, const multifrontal_terms *
                                 multifrontal_graph *g)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("neighbours of groups", g->n + 1, sizeof *g->start, &g->start));
-  PetscCall(memory_alloc("late groups", g->n, sizeof *g->is_late, &g->is_late));
+  PetscCall(MEMORY_ALLOC("multifrontal tree", ARRAY(g->start, g->n + 1), ARRAY(g->is_late, g->n)));
   for (int64_t i = 0; i < g->n; ++i) {
     g->start[i + 1] = g->start[i] + list_row(A, t, of, g, group, i, mark, NULL);
     g->is_late[i]   = of->start[g->first[i] + 1] > of->start[g->first[i]];
@@ -121,11 +120,10 @@ static PetscErrorCode multifrontal_graph_create(const sparse_rows *A, const mult
   PetscFunctionBegin;
   *g                  = (multifrontal_graph){0};
   PetscErrorCode code = touches_create(A->n_rows, t, &of);
-  if (!code) code = memory_alloc("groups of unknowns", A->n_rows, sizeof *group, &group);
-  if (!code) code = memory_alloc("groups of unknowns", A->n_rows, sizeof *mark, &mark);
+  if (!code) code = MEMORY_ALLOC("groups of unknowns", ARRAY(group, A->n_rows), ARRAY(mark, A->n_rows));
   if (!code) code = make_groups(A, &of, g, group);
   if (!code) code = make_rows(A, t, &of, group, mark, g);
-  memory_free(&of.start), memory_free(&of.term), memory_free(&group), memory_free(&mark);
+  MEMORY_FREE(&of.start, &of.term, &group, &mark);
   if (code) multifrontal_graph_destroy(g);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -147,10 +145,8 @@ static PetscErrorCode dissect(const multifrontal_graph *g, int64_t m, const int3
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int64_t i = 0; i < m; ++i) number[part[i]] = (int32_t)i, n_edges += g->start[part[i] + 1] - g->start[part[i]];
-  PetscErrorCode code = memory_alloc("METIS starts", m + 1, sizeof *start, &start);
-  if (!code) code = memory_alloc("METIS neighbours", n_edges + 1, sizeof *neighbour, &neighbour);
-  if (!code) code = memory_alloc("METIS order", m, sizeof *perm, &perm);
-  if (!code) code = memory_alloc("METIS order", m, sizeof *inverse, &inverse);
+  PetscErrorCode code =
+      MEMORY_ALLOC("multifrontal tree", ARRAY(start, m + 1), ARRAY(neighbour, n_edges + 1), ARRAY(perm, m), ARRAY(inverse, m));
   for (int64_t i = 0; i < m && !code; ++i) {
     start[i + 1] = start[i];
     for (int64_t k = g->start[part[i]]; k < g->start[part[i] + 1]; ++k)
@@ -164,7 +160,7 @@ static PetscErrorCode dissect(const multifrontal_graph *g, int64_t m, const int3
   }
   for (int64_t i = 0; i < m && !code; ++i) order[i] = part[perm[i]];
   for (int64_t i = 0; i < m; ++i) number[part[i]] = -1;
-  memory_free(&start), memory_free(&neighbour), memory_free(&perm), memory_free(&inverse);
+  MEMORY_FREE(&start, &neighbour, &perm, &inverse);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -175,8 +171,7 @@ static PetscErrorCode multifrontal_order(const multifrontal_graph *g, multifront
   int32_t     *number = NULL, *part = NULL;
   int64_t      done = 0;
   PetscFunctionBegin;
-  PetscErrorCode code = memory_alloc("parts of an order", g->n, sizeof *number, &number);
-  if (!code) code = memory_alloc("parts of an order", g->n, sizeof *part, &part);
+  PetscErrorCode code = MEMORY_ALLOC("parts of an order", ARRAY(number, g->n), ARRAY(part, g->n));
   for (int64_t i = 0; i < g->n && !code; ++i) number[i] = -1;
   for (int stage = how == MULTIFRONTAL_ORDER_WHOLE ? 1 : 0; stage < 2 && !code; ++stage) { /* early ones, late ones or all */
     int64_t m = 0;
@@ -189,7 +184,7 @@ static PetscErrorCode multifrontal_order(const multifrontal_graph *g, multifront
   }
   for (int64_t i = 0; i < g->n && !code; ++i)
     if ((double)(g->start[i + 1] - g->start[i]) > limit) order[done++] = (int32_t)i;
-  memory_free(&number), memory_free(&part);
+  MEMORY_FREE(&number, &part);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -202,9 +197,7 @@ void multifrontal_tree_destroy(multifrontal_tree **t)
 {
   if (!*t) return;
   multifrontal_tree *p = *t;
-  void *arrays[] = {&p->unknown, &p->place, &p->front, &p->row, &p->into, &p->child_start, &p->child, &p->term_start, &p->term, &p->local};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  memory_free(t);
+  MEMORY_FREE(&p->unknown, &p->place, &p->front, &p->row, &p->into, &p->child_start, &p->child, &p->term_start, &p->term, &p->local, t);
 }
 
 double multifrontal_tree_work(const multifrontal_tree *t) { return t->work_once; }
@@ -226,9 +219,8 @@ typedef struct {
 
 static void symbolic_destroy(symbolic *s)
 {
-  void *arrays[] = {&s->at,   &s->list,   &s->list_start, &s->list_size, &s->parent, &s->child,   &s->next,
-                    &s->tail, &s->before, &s->width,      &s->depth,     &s->zeros,  &s->is_late, &s->is_gone};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&s->at, &s->list, &s->list_start, &s->list_size, &s->parent, &s->child, &s->next, &s->tail, &s->before, &s->width, &s->depth,
+              &s->zeros, &s->is_late, &s->is_gone);
 }
 
 static PetscErrorCode symbolic_create(const multifrontal_graph *g, const int32_t *order, symbolic *s)
@@ -239,9 +231,7 @@ static PetscErrorCode symbolic_create(const multifrontal_graph *g, const int32_t
   *s = (symbolic){.g = g, .order = order};
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("elimination tree", g->n, sizeof(int32_t), small[k]));
   for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("elimination tree", g->n, sizeof(int64_t), large[k]));
-  PetscCall(memory_alloc("elimination tree", g->n, sizeof *s->zeros, &s->zeros));
-  PetscCall(memory_alloc("elimination tree", g->n, sizeof *s->is_late, &s->is_late));
-  PetscCall(memory_alloc("elimination tree", g->n, sizeof *s->is_gone, &s->is_gone));
+  PetscCall(MEMORY_ALLOC("elimination tree", ARRAY(s->zeros, g->n), ARRAY(s->is_late, g->n), ARRAY(s->is_gone, g->n)));
   for (int64_t i = 0; i < g->n; ++i) {
     s->at[order[i]] = (int32_t)i;
     s->parent[i] = s->child[i] = s->next[i] = s->before[i] = -1;
@@ -250,12 +240,6 @@ static PetscErrorCode symbolic_create(const multifrontal_graph *g, const int32_t
     s->is_late[i]                                          = g->is_late[order[i]];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int compare_int32(const void *a, const void *b)
-{
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
 }
 
 /* Node `from` becomes part of `to`, its parent. */
@@ -287,7 +271,7 @@ static PetscErrorCode eliminate(symbolic *s, int32_t j, int32_t *mark)
       const int32_t i = s->list[s->list_start[c] + k];
       if (mark[i] != j + 1) mark[i] = j + 1, to[n++] = i;
     }
-  if (n > 0) qsort(to, (size_t)n, sizeof *to, compare_int32);
+  if (n > 0) qsort(to, (size_t)n, sizeof *to, sort_compare_int32);
   s->list_start[j] = s->n_list, s->list_size[j] = n, s->n_list += n;
   for (int64_t k = 0; k < n; ++k) s->depth[j] += g->first[s->order[to[k]] + 1] - g->first[s->order[to[k]]];
   if (n > 0) s->parent[j] = to[0], s->next[j] = s->child[to[0]], s->child[to[0]] = j;
@@ -342,8 +326,7 @@ static PetscErrorCode number_fronts(const symbolic *s, multifrontal_tree *t, int
   int64_t  place = 0;
   PetscFunctionBegin;
   const multifrontal_graph *g = s->g;
-  PetscCall(memory_alloc("tree of fronts", 2 * g->n + 1, sizeof *stack, &stack));
-  PetscCall(memory_alloc("tree of fronts", g->n, sizeof *column, &column));
+  PetscCall(MEMORY_ALLOC("tree of fronts", ARRAY(stack, 2 * g->n + 1), ARRAY(column, g->n)));
   for (int64_t i = 0; i < g->n; ++i) t->n_fronts += !s->is_gone[i];
   PetscCall(memory_alloc("fronts", t->n_fronts, sizeof *t->front, &t->front));
   for (int64_t root = g->n; root-- > 0;)
@@ -360,15 +343,15 @@ static PetscErrorCode number_fronts(const symbolic *s, multifrontal_tree *t, int
     frontal_matrix *f        = &t->front[n_done];
     int64_t         n_column = 0;
     for (int32_t k = s->tail[node]; k >= 0; k = s->before[k]) column[n_column++] = k;
-    qsort(column, (size_t)n_column, sizeof *column, compare_int32);    /* in elimination order */
-    f->first = place, f->is_late = s->is_late[node], f->parent = node; /* for now, its node */
+    qsort(column, (size_t)n_column, sizeof *column, sort_compare_int32); /* in elimination order */
+    f->first = place, f->is_late = s->is_late[node], f->parent = node;   /* for now, its node */
     front_of[node] = (int32_t)n_done++;
     for (int64_t k = 0; k < n_column; ++k)
       for (int64_t i = g->first[s->order[column[k]]]; i < g->first[s->order[column[k]] + 1]; ++i)
         t->unknown[place] = (int32_t)i, t->place[i] = (int32_t)place++;
     f->n_columns = place - f->first;
   }
-  memory_free(&stack), memory_free(&column);
+  MEMORY_FREE(&stack, &column);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,8 +362,7 @@ static PetscErrorCode fill_rows(const symbolic *s, multifrontal_tree *t, const i
   PetscFunctionBegin;
   const multifrontal_graph *g = s->g;
   for (int64_t f = 0; f < t->n_fronts; ++f) n_rows += s->depth[t->front[f].parent];
-  PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->row, &t->row));
-  PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->into, &t->into));
+  PetscCall(MEMORY_ALLOC("rows of fronts", ARRAY(t->row, n_rows), ARRAY(t->into, n_rows)));
   n_rows = 0;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
     frontal_matrix *f    = &t->front[q];
@@ -391,7 +373,7 @@ static PetscErrorCode fill_rows(const symbolic *s, multifrontal_tree *t, const i
       for (int64_t i = g->first[group]; i < g->first[group + 1]; ++i) t->row[n_rows++] = t->place[i];
     }
     f->n_rows = n_rows - f->row;
-    if (f->n_rows > 0) qsort(t->row + f->row, (size_t)f->n_rows, sizeof *t->row, compare_int32);
+    if (f->n_rows > 0) qsort(t->row + f->row, (size_t)f->n_rows, sizeof *t->row, sort_compare_int32);
     f->parent = s->parent[node] < 0 ? -1 : front_of[s->parent[node]];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -413,8 +395,7 @@ static int32_t local_of(const multifrontal_tree *t, const frontal_matrix *f, int
 static PetscErrorCode link_fronts(multifrontal_tree *t)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("tree of fronts", t->n_fronts + 2, sizeof *t->child_start, &t->child_start));
-  PetscCall(memory_alloc("tree of fronts", t->n_fronts, sizeof *t->child, &t->child));
+  PetscCall(MEMORY_ALLOC("tree of fronts", ARRAY(t->child_start, t->n_fronts + 2), ARRAY(t->child, t->n_fronts)));
   for (int64_t q = 0; q < t->n_fronts; ++q) {
     const frontal_matrix *f = &t->front[q], *up = f->parent < 0 ? NULL : &t->front[f->parent];
     const double          k = (double)f->n_columns, r = (double)f->n_rows, work = k * k * k / 6.0 + 0.5 * k * k * r + 0.5 * k * r * r;
@@ -436,10 +417,8 @@ static PetscErrorCode place_terms(multifrontal_tree *t, const multifrontal_terms
   PetscFunctionBegin;
   PetscCall(memory_alloc("terms of fronts", t->n_fronts + 2, sizeof *t->term_start, &t->term_start));
   if (!terms) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("terms of fronts", terms->n, sizeof *t->term, &t->term));
-  PetscCall(memory_alloc("terms of fronts", terms->start[terms->n], sizeof *t->local, &t->local));
-  PetscCall(memory_alloc("terms of fronts", terms->n, sizeof *of, &of));
-  PetscCall(memory_alloc("terms of fronts", t->n, sizeof *front_at, &front_at));
+  PetscCall(MEMORY_ALLOC("terms of fronts", ARRAY(t->term, terms->n), ARRAY(t->local, terms->start[terms->n]), ARRAY(of, terms->n),
+                         ARRAY(front_at, t->n)));
   for (int64_t q = 0; q < t->n_fronts; ++q)
     for (int64_t k = 0; k < t->front[q].n_columns; ++k) front_at[t->front[q].first + k] = (int32_t)q;
   for (int64_t a = 0; a < terms->n; ++a) {
@@ -454,7 +433,7 @@ static PetscErrorCode place_terms(multifrontal_tree *t, const multifrontal_terms
   for (int64_t q = 0; q < t->n_fronts; ++q) t->term_start[q + 2] += t->term_start[q + 1];
   for (int64_t a = 0; a < terms->n; ++a)
     if (of[a] >= 0) t->term[t->term_start[of[a] + 1]++] = (int32_t)a;
-  memory_free(&of), memory_free(&front_at);
+  MEMORY_FREE(&of, &front_at);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -464,17 +443,15 @@ static PetscErrorCode build(const multifrontal_graph *g, const multifrontal_term
   int32_t *mark = NULL, *front_of = NULL;
   PetscFunctionBegin;
   PetscErrorCode code = symbolic_create(g, order, &s);
-  if (!code) code = memory_alloc("elimination tree", g->n, sizeof *mark, &mark);
-  if (!code) code = memory_alloc("elimination tree", g->n, sizeof *front_of, &front_of);
+  if (!code) code = MEMORY_ALLOC("elimination tree", ARRAY(mark, g->n), ARRAY(front_of, g->n));
   for (int32_t j = 0; j < g->n && !code; ++j) code = eliminate(&s, j, mark);
   for (int k = 0; k < 2 && !code; ++k) amalgamate(&s, k == 1);
-  if (!code) code = memory_alloc("tree of fronts", t->n, sizeof *t->unknown, &t->unknown);
-  if (!code) code = memory_alloc("tree of fronts", t->n, sizeof *t->place, &t->place);
+  if (!code) code = MEMORY_ALLOC("tree of fronts", ARRAY(t->unknown, t->n), ARRAY(t->place, t->n));
   if (!code) code = number_fronts(&s, t, front_of);
   if (!code) code = fill_rows(&s, t, front_of);
   if (!code) code = link_fronts(t);
   if (!code) code = place_terms(t, terms);
-  memory_free(&mark), memory_free(&front_of);
+  MEMORY_FREE(&mark, &front_of);
   symbolic_destroy(&s);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

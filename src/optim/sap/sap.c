@@ -104,9 +104,8 @@ typedef struct {
 
 static void destroy_work(sap_work *w)
 {
-  void *arrays[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest,
-                    &w->u, &w->du, &w->r,        &w->G,    &w->cost,    &w->trial, &w->trial_r};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest, &w->u, &w->du, &w->r, &w->G, &w->cost, &w->trial,
+              &w->trial_r);
   sap_hessian_destroy(&w->h);
   sap_system_destroy(&w->s);
 }
@@ -120,8 +119,7 @@ static PetscErrorCode create_work(sap_work *w, const double *v)
          **of_contacts[]      = {&w->u, &w->du, &w->r, &w->trial, &w->trial_r};
   for (int k = 0; k < 7; ++k) PetscCall(memory_alloc("velocities in contact", n, sizeof(double), of_unknowns[k]));
   for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities of contacts", 3 * m, sizeof(double), of_contacts[k]));
-  PetscCall(memory_alloc("derivatives of contacts", 9 * m, sizeof *w->G, &w->G));
-  PetscCall(memory_alloc("costs of contacts", m, sizeof *w->cost, &w->cost));
+  PetscCall(MEMORY_ALLOC("sap", ARRAY(w->G, 9 * m), ARRAY(w->cost, m)));
   PetscCall(sap_hessian_create(&w->s, &w->h));
   for (int64_t i = 0; i < n; ++i) w->v[i] = v[w->s.own[i]];
   sap_system_product(&w->s, w->s.v_free, w->rest);

@@ -38,10 +38,8 @@ void sap_cg_destroy(sap_cg **c)
   multifrontal_factor_destroy(&(*c)->factor);
   multifrontal_tree_destroy(&(*c)->tree);
   sparse_rows_destroy(&(*c)->part);
-  void *arrays[] = {&(*c)->inverse, &(*c)->block, &(*c)->touched, &(*c)->part_column, &(*c)->own,         &(*c)->r,     &(*c)->z,
-                    &(*c)->p,       &(*c)->Ap,    &(*c)->Hp,      &(*c)->u,           &(*c)->touch_start, &(*c)->touch, &(*c)->term};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  memory_free(c);
+  MEMORY_FREE(&(*c)->inverse, &(*c)->block, &(*c)->touched, &(*c)->part_column, &(*c)->own, &(*c)->r, &(*c)->z, &(*c)->p, &(*c)->Ap,
+              &(*c)->Hp, &(*c)->u, &(*c)->touch_start, &(*c)->touch, &(*c)->term, c);
 }
 
 /* ---- preconditioner ---- */
@@ -81,8 +79,7 @@ static PetscErrorCode make_blocks(sap_cg *c)
 {
   const int64_t n_blocks = (c->n + 2) / 3;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("diagonal", c->n, sizeof *c->inverse, &c->inverse));
-  PetscCall(memory_alloc("diagonal blocks", 9 * n_blocks, sizeof *c->block, &c->block));
+  PetscCall(MEMORY_ALLOC("sap cg", ARRAY(c->inverse, c->n), ARRAY(c->block, 9 * n_blocks)));
   if (c->o->A) read_blocks(c, c->o->A);
   else PetscCall(c->o->blocks(c->o->context, c->block, c->inverse));
 #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
@@ -101,9 +98,8 @@ static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
   for (int64_t e = 0; e < n_entries; ++e) number[t->column[e]] = 0;
   for (int64_t i = 0; i < c->n; ++i)
     if (number[i] == 0) number[i] = (int32_t)c->n_touched++;
-  PetscCall(memory_alloc("touched unknowns", c->n_touched, sizeof *c->touched, &c->touched));
-  PetscCall(memory_alloc("touched unknowns", c->n_touched, sizeof *c->own, &c->own));
-  PetscCall(memory_alloc("touched unknowns", n_entries, sizeof *c->part_column, &c->part_column));
+  PetscCall(
+      MEMORY_ALLOC("touched unknowns", ARRAY(c->touched, c->n_touched), ARRAY(c->own, c->n_touched), ARRAY(c->part_column, n_entries)));
   for (int64_t e = 0; e < n_entries; ++e) c->part_column[e] = number[t->column[e]];
   c->part_terms = (multifrontal_terms){t->n, t->start, c->part_column, t->value};
   c->part       = (sparse_rows){.n_rows = c->n_touched, .n_cols = c->n_touched};
@@ -114,8 +110,8 @@ static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
     for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) n += number[A->col[k]] >= 0;
     c->touched[number[i]] = (int32_t)i, c->part.start[number[i] + 1] = c->part.start[number[i]] + n;
   }
-  PetscCall(memory_alloc("touched unknowns", c->part.start[c->n_touched], sizeof(int32_t), &c->part.col));
-  PetscCall(memory_alloc("touched unknowns", c->part.start[c->n_touched], sizeof(double), &c->part.value));
+  PetscCall(
+      MEMORY_ALLOC("touched unknowns", ARRAY(c->part.col, c->part.start[c->n_touched]), ARRAY(c->part.value, c->part.start[c->n_touched])));
   for (int64_t q = 0, at = 0; q < c->n_touched; ++q)
     for (int64_t k = A->start[c->touched[q]]; k < A->start[c->touched[q] + 1]; ++k)
       if (number[A->col[k]] >= 0) c->part.col[at] = number[A->col[k]], c->part.value[at++] = A->value[k];
@@ -128,10 +124,8 @@ static PetscErrorCode list_touches(sap_cg *c)
   const multifrontal_terms *t = &c->part_terms;
   const int64_t             n = t->start[t->n];
   PetscFunctionBegin;
-  PetscCall(memory_alloc("terms of unknowns", c->n_touched + 2, sizeof *c->touch_start, &c->touch_start));
-  PetscCall(memory_alloc("terms of unknowns", n, sizeof *c->touch, &c->touch));
-  PetscCall(memory_alloc("terms of unknowns", n, sizeof *c->term, &c->term));
-  PetscCall(memory_alloc("terms of unknowns", 3 * t->n, sizeof *c->u, &c->u));
+  PetscCall(MEMORY_ALLOC("terms of unknowns", ARRAY(c->touch_start, c->n_touched + 2), ARRAY(c->touch, n), ARRAY(c->term, n),
+                         ARRAY(c->u, 3 * t->n)));
   for (int64_t e = 0; e < n; ++e) ++c->touch_start[t->column[e] + 2];
   for (int64_t i = 0; i < c->n_touched; ++i) c->touch_start[i + 2] += c->touch_start[i + 1];
   for (int64_t a = 0; a < t->n; ++a)

@@ -1,6 +1,7 @@
 /* Implementation: sparsity pattern, assembly, and the choice of the factorisation. */
 #include "optim/sap/sap_hessian.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "core/team.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -15,13 +16,7 @@ void sap_hessian_destroy(sap_hessian *h)
   mass_factor_destroy(&h->factor);
   multifrontal_dual_destroy(&h->dual);
   sap_cg_destroy(&h->cg);
-  memory_free(&h->mark), memory_free(&h->work);
-}
-
-static int compare_int32(const void *a, const void *b)
-{
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
+  MEMORY_FREE(&h->mark, &h->work);
 }
 
 /* Number of distinct columns of row i; written unordered to `col` unless NULL. mark [n]: last row that contained a column, plus 1. */
@@ -52,11 +47,10 @@ static PetscErrorCode build_pattern(const sap_system *s, int32_t *mark, sparse_r
   PetscCall(memory_alloc("Newton matrix", s->n + 1, sizeof *H->start, &H->start));
   for (int64_t i = 0; i < s->n; ++i) H->start[i + 1] = H->start[i] + row_pattern(s, i, mark, NULL);
   for (int64_t i = 0; i < s->n; ++i) mark[i] = 0;
-  PetscCall(memory_alloc("Newton matrix", H->start[s->n], sizeof *H->col, &H->col));
-  PetscCall(memory_alloc("Newton matrix", H->start[s->n], sizeof *H->value, &H->value));
+  PetscCall(MEMORY_ALLOC("Newton matrix", ARRAY(H->col, H->start[s->n]), ARRAY(H->value, H->start[s->n])));
   for (int64_t i = 0; i < s->n; ++i) {
     row_pattern(s, i, mark, H->col + H->start[i]);
-    qsort(H->col + H->start[i], (size_t)(H->start[i + 1] - H->start[i]), sizeof *H->col, compare_int32);
+    qsort(H->col + H->start[i], (size_t)(H->start[i + 1] - H->start[i]), sizeof *H->col, sort_compare_int32);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,10 +58,9 @@ static PetscErrorCode build_pattern(const sap_system *s, int32_t *mark, sparse_r
 PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out)
 {
   PetscFunctionBegin;
-  *out                = (sap_hessian){.s = s};
-  PetscErrorCode code = memory_alloc("marks of columns", team_threads() * s->n, sizeof *out->mark, &out->mark);
-  if (!code) code = memory_alloc("Newton direction", s->n, sizeof *out->work, &out->work);
-  const sap_problem *p = s->problem;
+  *out                    = (sap_hessian){.s = s};
+  PetscErrorCode     code = MEMORY_ALLOC("sap hessian", ARRAY(out->mark, team_threads() * s->n), ARRAY(out->work, s->n));
+  const sap_problem *p    = s->problem;
   if (!code && p->operator) code = sap_cg_create(p->operator, p->columns, p->solver, &out->cg);
   else if (!code && !p->front) code = build_pattern(s, out->mark, &out->H);
   if (code) sap_hessian_destroy(out);

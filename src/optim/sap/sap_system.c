@@ -1,13 +1,12 @@
 #include "optim/sap/sap_system.h"
 #include "core/memory.h"
-#include <inttypes.h>
 #include <math.h>
 #include <petscmat.h>
 #include <string.h>
 
 void sap_columns_destroy(sap_columns *t)
 {
-  memory_free(&t->start), memory_free(&t->column), memory_free(&t->value);
+  MEMORY_FREE(&t->start, &t->column, &t->value);
   t->n = 0;
 }
 
@@ -36,8 +35,7 @@ static PetscErrorCode fill_columns(const sparse_rows *J, sap_columns *t)
   PetscFunctionBegin;
   PetscCall(memory_alloc("columns of terms", t->n + 1, sizeof *t->start, &t->start));
   for (int64_t a = 0; a < t->n; ++a) t->start[a + 1] = t->start[a] + merge_rows(J, a, NULL, NULL);
-  PetscCall(memory_alloc("columns of terms", t->start[t->n], sizeof *t->column, &t->column));
-  PetscCall(memory_alloc("columns of terms", 3 * t->start[t->n], sizeof *t->value, &t->value));
+  PetscCall(MEMORY_ALLOC("columns of terms", ARRAY(t->column, t->start[t->n]), ARRAY(t->value, 3 * t->start[t->n])));
   for (int64_t a = 0; a < t->n; ++a) merge_rows(J, a, t->column + t->start[a], t->value + 3 * t->start[a]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -59,8 +57,7 @@ void sap_system_destroy(sap_system *s)
 {
   sparse_rows_destroy(&s->S);
   sap_columns_destroy(&s->J);
-  void *arrays[] = {&s->own, &s->v_free, &s->inverse, &s->touch_start, &s->touch, &s->term, &s->wide, &s->wide_too};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&s->own, &s->v_free, &s->inverse, &s->touch_start, &s->touch, &s->term, &s->wide, &s->wide_too);
   s->n = 0;
 }
 
@@ -79,8 +76,7 @@ static PetscErrorCode mark_touched(builder *b)
 {
   const sparse_rows *J = b->p->J;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("touched unknowns", b->p->A->n_rows, sizeof *b->is_touched, &b->is_touched));
-  PetscCall(memory_alloc("unknowns in contact", b->p->A->n_rows, sizeof *b->index, &b->index));
+  PetscCall(MEMORY_ALLOC("sap system", ARRAY(b->is_touched, b->p->A->n_rows), ARRAY(b->index, b->p->A->n_rows)));
   for (int64_t k = 0; k < J->start[J->n_rows]; ++k) b->is_touched[J->col[k]] = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -172,7 +168,7 @@ static PetscErrorCode compute_inverse_block(const builder *b, int64_t c, int64_t
     for (int64_t j = 0; j < n && !code; ++j)
       for (int64_t i = 0; i < m; ++i) B[(k + j) * m + i] = is_band ? from[at[i] * 3 + j] : to[j * size + at[i]];
   }
-  memory_free(&from), memory_free(&to);
+  MEMORY_FREE(&from, &to);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,15 +207,14 @@ static PetscErrorCode add_schur_complement(builder *b, int64_t c, int64_t m)
   PetscCall(memory_alloc("touched places", m, sizeof *at, &at));
   for (int64_t i = first; i < end; ++i)
     if (b->is_touched[mass_factor_dof(f)[i]]) at[k++] = i - first;
-  PetscErrorCode code = memory_alloc("Schur complement", m * m, sizeof *B, &B);
-  if (!code) code = memory_alloc("Schur complement", m * m, sizeof *X, &X);
+  PetscErrorCode code = MEMORY_ALLOC("Schur complement", ARRAY(B, m * m), ARRAY(X, m * m));
   if (!code) code = compute_inverse_block(b, c, m, at, B);
   if (!code) code = invert_dense(m, B, X);
   for (int64_t i = 0; i < m && !code; ++i)
     for (int64_t j = 0; j < m; ++j)
       add_entry(b, b->index[mass_factor_dof(f)[first + at[i]]], b->index[mass_factor_dof(f)[first + at[j]]],
                 0.5 * (X[i * m + j] + X[j * m + i]));
-  memory_free(&at), memory_free(&B), memory_free(&X);
+  MEMORY_FREE(&at, &B, &X);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,8 +232,7 @@ static PetscErrorCode build_diagonal(builder *b)
         if (A->col[k] == i) s->inverse[i] = 1.0 / sqrt(A->value[k]);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(memory_alloc("velocities", n, sizeof *s->wide, &s->wide));
-  PetscCall(memory_alloc("velocities", n, sizeof *s->wide_too, &s->wide_too));
+  PetscCall(MEMORY_ALLOC("velocities", ARRAY(s->wide, n), ARRAY(s->wide_too, n)));
   multifrontal_diagonal_late(b->p->front, s->wide);
   for (int64_t i = 0; i < s->n; ++i) s->inverse[i] = 1.0 / sqrt(s->wide[s->own[i]]);
   for (int64_t i = 0; i < n; ++i) s->wide[i] = 0.0;
@@ -252,9 +246,7 @@ static PetscErrorCode build_matrix(builder *b)
   const int64_t     *start = mass_factor_start(b->p->factor);
   const int32_t     *dof   = mass_factor_dof(b->p->factor);
   PetscFunctionBegin;
-  PetscCall(memory_alloc("matrix in contact", b->n_entries, sizeof *b->row, &b->row));
-  PetscCall(memory_alloc("matrix in contact", b->n_entries, sizeof *b->col, &b->col));
-  PetscCall(memory_alloc("matrix in contact", b->n_entries, sizeof *b->entry, &b->entry));
+  PetscCall(MEMORY_ALLOC("matrix in contact", ARRAY(b->row, b->n_entries), ARRAY(b->col, b->n_entries), ARRAY(b->entry, b->n_entries)));
   b->n_entries = 0;
   for (int64_t c = 0; c < mass_factor_n_components(b->p->factor); ++c) {
     const int64_t m = count_touched(b, c);
@@ -282,9 +274,7 @@ static PetscErrorCode build_terms(builder *b)
   PetscFunctionBegin;
   PetscCall(sap_columns_create(b->p->J, sap_terms_size(&b->p->terms), &s->J));
   const int64_t n = s->J.start[s->J.n];
-  PetscCall(memory_alloc("columns of terms", n, sizeof *s->term, &s->term));
-  PetscCall(memory_alloc("terms of unknowns", n, sizeof *s->touch, &s->touch));
-  PetscCall(memory_alloc("terms of unknowns", s->n + 1, sizeof *s->touch_start, &s->touch_start));
+  PetscCall(MEMORY_ALLOC("sap system", ARRAY(s->term, n), ARRAY(s->touch, n), ARRAY(s->touch_start, s->n + 1)));
   for (int64_t e = 0; e < n; ++e) s->J.column[e] = b->index[s->J.column[e]];
   for (int64_t a = 0; a < s->J.n; ++a)
     for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e) s->term[e] = (int32_t)a;
@@ -303,12 +293,11 @@ PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out)
   *out                = (sap_system){.problem = p};
   PetscErrorCode code = mark_touched(&b);
   if (!code) code = number_unknowns(&b);
-  if (!code) code = memory_alloc("free velocities", out->n, sizeof *out->v_free, &out->v_free);
-  if (!code) code = memory_alloc("scaling", out->n, sizeof *out->inverse, &out->inverse);
+  if (!code) code = MEMORY_ALLOC("sap system", ARRAY(out->v_free, out->n), ARRAY(out->inverse, out->n));
   for (int64_t i = 0; i < out->n && !code; ++i) out->v_free[i] = p->v_free[out->own[i]];
   if (!code) code = p->front || p->operator? build_diagonal(&b) : build_matrix(&b);
   if (!code) code = build_terms(&b);
-  memory_free(&b.is_touched), memory_free(&b.index), memory_free(&b.row), memory_free(&b.col), memory_free(&b.entry);
+  MEMORY_FREE(&b.is_touched, &b.index, &b.row, &b.col, &b.entry);
   if (code) sap_system_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -18,7 +18,6 @@
 #include "sim/step/step_stages.h"
 #include "discretize/mpm/mpm_domain.h"
 #include "optim/friction/sparse_direct.h"
-#include "optim/optim.h"
 #include "optim/sap/sap_law.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
@@ -86,8 +85,7 @@ typedef struct {
 
 static void outer_newton_destroy(outer_newton_work *w)
 {
-  void *arrays[] = {&w->dv, &w->work, &w->u, &w->r, &w->cost, &w->G};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&w->dv, &w->work, &w->u, &w->r, &w->cost, &w->G);
   sap_cg_destroy(&w->cg);
   step_operator_destroy(&w->products);
 }
@@ -99,8 +97,7 @@ static PetscErrorCode outer_newton_create(convex_attempt *p, const multifrontal_
   PetscFunctionBegin;
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", n, sizeof(double), of_unknowns[k]));
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities of contacts", 3 * m, sizeof(double), of_terms[k]));
-  PetscCall(memory_alloc("costs of contacts", m, sizeof *w->cost, &w->cost));
-  PetscCall(memory_alloc("derivatives of contacts", 9 * m, sizeof *w->G, &w->G));
+  PetscCall(MEMORY_ALLOC("convex", ARRAY(w->cost, m), ARRAY(w->G, 9 * m)));
   PetscCall(step_operator_create(&p->c->frame.layout, &p->unknowns, &p->motion.A, &w->products));
   PetscCall(sap_cg_create(&w->products.operator, columns, p->c->newton_solver, &w->cg));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -456,7 +453,6 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   c->options = s->options->solver->convex;
   c->newton  = s->options->solver->newton;
   PetscCall(step_frame_create(s, 0.0, &c->frame));
-  PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, MOTION, &c->motion_solver));
   PetscCall(linear_solver_create(s->comm, CONTACT, &c->contact_solver));
   PetscCall(linear_solver_create(s->comm, NEWTON, &c->newton_solver));
@@ -470,7 +466,6 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
 static PetscErrorCode convex_probe(const scene *s)
 {
   PetscFunctionBegin;
-  PetscCall(optim_register_all());
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
   PetscCall(step_motion_probe(MOTION, s->options->solver->convex->linear));
   PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMASSFACTOR, true, false));

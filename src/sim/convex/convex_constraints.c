@@ -10,7 +10,7 @@ void convex_constraints_take_over(scene *s)
 void convex_constraints_destroy(convex_constraints *c)
 {
   sparse_rows_destroy(&c->full);
-  memory_free(&c->law), memory_free(&c->known);
+  MEMORY_FREE(&c->law, &c->known);
   c->n = 0;
 }
 
@@ -29,9 +29,7 @@ static PetscErrorCode gather(const step_layout *l, int64_t n_full, int64_t n_ent
   int32_t       *row = NULL, *col = NULL;
   double        *value = NULL;
   int64_t        n = 0, first = 0;
-  PetscErrorCode code = memory_alloc("rows of constraints", n_entries, sizeof *row, &row);
-  if (!code) code = memory_alloc("rows of constraints", n_entries, sizeof *col, &col);
-  if (!code) code = memory_alloc("rows of constraints", n_entries, sizeof *value, &value);
+  PetscErrorCode code = MEMORY_ALLOC("rows of constraints", ARRAY(row, n_entries), ARRAY(col, n_entries), ARRAY(value, n_entries));
   for (int i = 0; i < l->scene->n_systems && !code; ++i) {
     const body_constraints own = of_system(l, i);
     for (int64_t k = 0; k < 3 * own.n; ++k)
@@ -44,7 +42,7 @@ static PetscErrorCode gather(const step_layout *l, int64_t n_full, int64_t n_ent
     first += own.n;
   }
   if (!code) code = sparse_rows_from_triplets("rows of constraints", 3 * c->n, n_full, n, row, col, value, &c->full);
-  memory_free(&row), memory_free(&col), memory_free(&value);
+  MEMORY_FREE(&row, &col, &value);
   return code;
 }
 
@@ -58,8 +56,7 @@ PetscErrorCode convex_constraints_create(const step_layout *l, const step_unknow
     c->n += own.n;
   }
   if (c->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("constraints", c->n, sizeof *c->law, &c->law));
-  PetscCall(memory_alloc("constraints", 3 * c->n, sizeof *c->known, &c->known));
+  PetscCall(MEMORY_ALLOC("constraints", ARRAY(c->law, c->n), ARRAY(c->known, 3 * c->n)));
   PetscCall(gather(l, u->n_full, n_entries, c));
   if (!u->is_all) sparse_rows_apply(&c->full, u->known, c->known);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,12 +2,10 @@
 #include "sim/convex/convex_contacts.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include <float.h>
 
 void convex_contacts_destroy(convex_contacts *c)
 {
-  void *arrays[] = {&c->law, &c->known, &c->r_previous, &c->r, &c->u, &c->x, &c->scale};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&c->law, &c->known, &c->r_previous, &c->r, &c->u, &c->x, &c->scale);
   c->n = 0;
 }
 
@@ -62,9 +60,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   double       **three[] = {&c->known, &c->r, &c->u, &c->x, &u0};
   PetscErrorCode code    = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
   for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
-  if (!code) code = memory_alloc("impulses of the last step", 3 * c->n, sizeof *c->r_previous, &c->r_previous);
-  if (!code) code = memory_alloc("scales of contacts", 9 * c->n, sizeof *c->scale, &c->scale);
-  if (!code) code = memory_alloc("inverse masses", A->n_rows, sizeof *inverse, &inverse);
+  if (!code) code = MEMORY_ALLOC("convex contacts", ARRAY(c->r_previous, 3 * c->n), ARRAY(c->scale, 9 * c->n), ARRAY(inverse, A->n_rows));
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
   if (!code) {
     for (int64_t i = 0; i < A->n_rows; ++i)
@@ -77,7 +73,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
     step_impulses_guess(&f->record.known, rows, step_contacts_spots(&f->contacts), f->layout.dt, c->r_previous);
     make_laws(o, f, J, inverse, u0, c);
   }
-  memory_free(&inverse), memory_free(&u0), memory_free(&still);
+  MEMORY_FREE(&inverse, &u0, &still);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

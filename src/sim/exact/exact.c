@@ -18,7 +18,6 @@
 #include "core/timer.h"
 #include "optim/friction/delassus.h"
 #include "optim/friction/sparse_direct.h"
-#include "optim/optim.h"
 #include "sim/exact/exact_export.h"
 #include "sim/exact/exact_keys.h"
 #include "sim/exact/exact_working_set.h"
@@ -73,8 +72,7 @@ static void exact_finish(void *context)
   step_unknowns_destroy(&p->unknowns);
   exact_working_set_destroy(&p->set);
   step_line_search_destroy(&p->search);
-  void *arrays[] = {&p->g, &p->full, &p->y, &p->dy, &p->right, &p->v_detected};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&p->g, &p->full, &p->y, &p->dy, &p->right, &p->v_detected);
 }
 
 /* Initialise a step whose contacts have been detected: velocities of its start, impulses of the last step. */
@@ -305,9 +303,7 @@ static PetscErrorCode accept_step(exact_attempt *p, step_status *status)
   const int64_t n = step_contacts_size(&e->frame.contacts);
   double       *r = NULL, *u = NULL, *W = NULL;
   PetscFunctionBegin;
-  PetscErrorCode code = memory_alloc("impulses", 3 * n, sizeof *r, &r);
-  if (!code) code = memory_alloc("velocities of contacts", 3 * n, sizeof *u, &u);
-  if (!code) code = memory_alloc("blocks of W", 9 * n, sizeof *W, &W);
+  PetscErrorCode code = MEMORY_ALLOC("exact", ARRAY(r, 3 * n), ARRAY(u, 3 * n), ARRAY(W, 9 * n));
   if (!code) {
     exact_working_set_spread(&p->set, &e->frame.contacts, e->frame.layout.v, r, u);
     for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
@@ -315,7 +311,7 @@ static PetscErrorCode accept_step(exact_attempt *p, step_status *status)
     const step_outcome law = {.r = r, .u = u, .scale = W};
     code                   = step_frame_accept(&e->frame, &law, status, p->report);
   }
-  memory_free(&r), memory_free(&u), memory_free(&W);
+  MEMORY_FREE(&r, &u, &W);
   PetscCall(code);
   p->report->contact_candidates = p->set.n;
   p->report->over_constraint    = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
@@ -385,7 +381,6 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   e->friction_stall_tolerance = o->solver->exact->friction_stall_tolerance;
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
-  PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, MOTION, &e->motion_solver));
   PetscCall(linear_solver_create(s->comm, CONTACT, &e->contact_solver));
   PetscCall(step_frame_create(s, o->contact->overlap_correction, &e->frame));
@@ -395,7 +390,6 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
 static PetscErrorCode exact_probe(const scene *s)
 {
   PetscFunctionBegin;
-  PetscCall(optim_register_all());
   PetscCall(linear_solver_probe(MOTION, KSPPREONLY, PCMASSFACTOR, true, false));
   const int method = s->options->solver->friction->method;
   if (method != FRICTION_METHOD_SPLITTING && method != FRICTION_METHOD_GRADIENT) { /* these have no linear systems */

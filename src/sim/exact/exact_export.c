@@ -8,17 +8,8 @@ void exact_export_destroy(exact_export *d)
 {
   sparse_rows_destroy(&d->M);
   sparse_rows_destroy(&d->H);
-  void *arrays[] = {&d->f, &d->w, &d->mu, &d->guess, &d->guess_u, &d->r, &d->u, &d->v};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&d->f, &d->w, &d->mu, &d->guess, &d->guess_u, &d->r, &d->u, &d->v);
   d->n_contacts = 0;
-}
-
-static PetscErrorCode copy_vector(int64_t n, const double *from, double **to)
-{
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("friction problem", n, sizeof **to, to));
-  if (from && n > 0) memcpy(*to, from, (size_t)n * sizeof **to);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Copy without stored zeros, as FCLIB requires. */
@@ -45,14 +36,14 @@ PetscErrorCode exact_export_problem(exact_export *d, const delassus *W, int64_t 
   exact_export_destroy(d);
   PetscCall(copy_rows(M, &d->M));
   PetscCall(copy_rows(H, &d->H));
-  PetscCall(copy_vector(M->n_rows, NULL, &d->f));
-  PetscCall(copy_vector(M->n_rows, NULL, &d->v));
-  PetscCall(copy_vector(3 * n_contacts, NULL, &d->w));
-  PetscCall(copy_vector(3 * n_contacts, NULL, &d->r));
-  PetscCall(copy_vector(3 * n_contacts, NULL, &d->u));
-  PetscCall(copy_vector(3 * n_contacts, guess, &d->guess));
-  PetscCall(copy_vector(3 * n_contacts, NULL, &d->guess_u));
-  PetscCall(copy_vector(n_contacts, mu, &d->mu));
+  PetscCall(memory_copy("friction problem", M->n_rows, sizeof *d->f, NULL, &d->f));
+  PetscCall(memory_copy("friction problem", M->n_rows, sizeof *d->v, NULL, &d->v));
+  PetscCall(memory_copy("friction problem", 3 * n_contacts, sizeof *d->w, NULL, &d->w));
+  PetscCall(memory_copy("friction problem", 3 * n_contacts, sizeof *d->r, NULL, &d->r));
+  PetscCall(memory_copy("friction problem", 3 * n_contacts, sizeof *d->u, NULL, &d->u));
+  PetscCall(memory_copy("friction problem", 3 * n_contacts, sizeof *d->guess, guess, &d->guess));
+  PetscCall(memory_copy("friction problem", 3 * n_contacts, sizeof *d->guess_u, NULL, &d->guess_u));
+  PetscCall(memory_copy("friction problem", n_contacts, sizeof *d->mu, mu, &d->mu));
   delassus_apply(W, guess, d->guess_u);
   for (int64_t i = 0; i < 3 * n_contacts; ++i) d->guess_u[i] += q[i];
   sparse_rows_apply(M, v_free, d->f);

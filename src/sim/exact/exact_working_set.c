@@ -7,8 +7,7 @@
 void exact_working_set_destroy(exact_working_set *s)
 {
   contact_jacobian_destroy(&s->rows);
-  void *arrays[] = {&s->contact, &s->is_in, &s->shift, &s->mu, &s->r, &s->u, &s->q, &s->r_all};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&s->contact, &s->is_in, &s->shift, &s->mu, &s->r, &s->u, &s->q, &s->r_all);
   s->n = s->n_all = 0;
 }
 
@@ -17,16 +16,11 @@ static PetscErrorCode make_room(const step_contacts *c, exact_working_set *s)
   const int64_t n = c->rows.n, n_entries = c->rows.start ? c->rows.start[n] : 0;
   PetscFunctionBegin;
   s->n_all = n;
-  PetscCall(memory_alloc("working set", n, sizeof *s->contact, &s->contact));
-  PetscCall(memory_alloc("working set", n, sizeof *s->is_in, &s->is_in));
-  PetscCall(memory_alloc("working set", n, sizeof *s->shift, &s->shift));
-  PetscCall(memory_alloc("working set", n, sizeof *s->mu, &s->mu));
+  PetscCall(MEMORY_ALLOC("working set", ARRAY(s->contact, n), ARRAY(s->is_in, n), ARRAY(s->shift, n), ARRAY(s->mu, n)));
   double **const vectors[] = {&s->r, &s->u, &s->q, &s->r_all};
   for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("working set", 3 * n, sizeof(double), vectors[k]));
-  PetscCall(memory_alloc("working set", n + 1, sizeof *s->rows.start, &s->rows.start));
-  PetscCall(memory_alloc("working set", n_entries, sizeof *s->rows.block, &s->rows.block));
-  PetscCall(memory_alloc("working set", 9 * n_entries, sizeof *s->rows.value, &s->rows.value));
-  PetscCall(memory_alloc("working set", 3 * n, sizeof *s->rows.known, &s->rows.known));
+  PetscCall(MEMORY_ALLOC("working set", ARRAY(s->rows.start, n + 1), ARRAY(s->rows.block, n_entries), ARRAY(s->rows.value, 9 * n_entries),
+                         ARRAY(s->rows.known, 3 * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

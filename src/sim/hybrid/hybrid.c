@@ -13,15 +13,12 @@
  * that separate surfaces stay separate. A step without contact is free motion. */
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/stop.h"
 #include "core/timer.h"
 #include "discretize/fem/tetrahedra.h"
-#include "discretize/mpm/mpm_body.h"
 #include "discretize/mpm/mpm_grid.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/nodal/nodal_keys.h"
 #include "optim/friction/sparse_direct.h"
-#include "optim/optim.h"
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/hybrid/hybrid_keys.h"
 #include "sim/hybrid/hybrid_momentum.h"
@@ -33,11 +30,6 @@
 #include <string.h>
 
 /* ==== checks of a scene ==== */
-
-static const document_node *node_of(const scene *s, int i)
-{
-  return document_find(document_find(s->options->root, "bodies"), s->bodies[i].name);
-}
 
 static bool has_triangles(const body *b)
 {
@@ -65,7 +57,7 @@ static void check_surface(const scene *s, int i, diagnostics *d)
     const bool is_continuum = s->bodies[j].kind->ops->carrier != NULL;
     if (j == i || s->laws[i * s->n_bodies + j].never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane))) continue;
     snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
-    diagnostics_add_under(d, node_of(s, i), path, NULL,
+    diagnostics_add_under(d, scene_body_node(s, i), path, NULL,
                           "may touch \"%s\", but formulation hybrid detects contact of %s, and it has no triangles: set "
                           "contact_surface: mesh%s, or contact: false under contact.pairs",
                           s->bodies[j].name,
@@ -127,18 +119,18 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
   char              path[300];
   if (!b || s->options->solver->hybrid->integrator != HYBRID_SYMPLECTIC) return;
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
-  const document_node     *damping = document_find(node_of(s, i), "damping");
+  const document_node     *damping = document_find(scene_body_node(s, i), "damping");
   static const char *const keys[]  = {"stiffness", "ratio", NULL};
   for (int k = 0; damping && keys[k]; ++k)
     if (document_find(damping, keys[k]))
-      diagnostics_add_under(d, node_of(s, i), path, "damping",
+      diagnostics_add_under(d, scene_body_node(s, i), path, "damping",
                             "integrator: symplectic supports position-dependent forces and mass damping: remove %s, or use "
                             "integrator: backward_euler",
                             keys[k]);
   if (!m || !tetrahedra_of(b)) return;
   const double longest = longest_step(b, m);
   if (s->options->time->step > longest)
-    diagnostics_add_under(d, node_of(s, i), path, NULL,
+    diagnostics_add_under(d, scene_body_node(s, i), path, NULL,
                           "sound crosses its flattest tetrahedron, %g m high, in %g s, and an explicit step of %g s may be "
                           "unstable: set time.step below that, preferably to half of it, or use solver.hybrid.integrator: "
                           "backward_euler",
@@ -154,13 +146,13 @@ static void check_fix(const scene *s, int i, diagnostics *d)
   static const char *const keys[] = {"load", "pressure", NULL};
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
   for (int k = 0; keys[k]; ++k)
-    if (document_find(node_of(s, i), keys[k]))
-      diagnostics_add_under(d, node_of(s, i), path, keys[k],
+    if (document_find(scene_body_node(s, i), keys[k]))
+      diagnostics_add_under(d, scene_body_node(s, i), path, keys[k],
                             "adds an unknown angular momentum, which solver.hybrid.momentum_correction: rigid does not support: use "
                             "momentum_correction: linear");
   if (b->mass_damping > 0.0)
     diagnostics_add_under(
-        d, node_of(s, i), path, "damping",
+        d, scene_body_node(s, i), path, "damping",
         "of mass removes angular momentum that solver.hybrid.momentum_correction: rigid would restore: use momentum_correction: linear");
 }
 
@@ -237,7 +229,7 @@ static void clear_motion(hybrid_attempt *p)
 {
   step_unknowns_destroy(&p->unknowns);
   step_motion_destroy(&p->motion);
-  memory_free(&p->dof), memory_free(&p->velocity);
+  MEMORY_FREE(&p->dof, &p->velocity);
   p->motion = (step_motion){0};
 }
 
@@ -270,9 +262,7 @@ static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *s
   int64_t      n = 0;
   double      *g;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *p->dof, &p->dof));
-  PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *p->velocity, &p->velocity));
-  PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *g, &g));
+  PetscCall(MEMORY_ALLOC("explicit step", ARRAY(p->dof, 3 * l->n_blocks), ARRAY(p->velocity, 3 * l->n_blocks), ARRAY(g, 3 * l->n_blocks)));
   for (int i = 0; i < l->scene->n_systems && status->code == STEP_OK; ++i) {
     body             *b     = l->scene->systems[i];
     const int64_t     first = 3 * b->first_block;
@@ -392,7 +382,7 @@ static void hybrid_destroy(formulation *f)
   step_record_destroy(&h->record);
   hybrid_contact_destroy(&h->contact);
   hybrid_momentum_destroy(&h->momentum);
-  memory_free(&h->v_free), memory_free(&h->tries_exact);
+  MEMORY_FREE(&h->v_free, &h->tries_exact);
 }
 
 static const char MOTION[] = "hybrid_motion_"; /* prefix of options */
@@ -405,7 +395,6 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
   h->newton  = s->options->solver->newton;
   step_record_attach(&h->record, f);
   PetscCall(step_layout_create(s, &h->layout));
-  PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, MOTION, &h->motion_solver));
   PetscCall(memory_alloc("systems", s->n_systems, sizeof *h->tries_exact, &h->tries_exact));
   for (int i = 0; i < s->n_systems; ++i) {
@@ -421,7 +410,6 @@ static PetscErrorCode hybrid_probe(const scene *s)
 {
   PetscFunctionBegin;
   (void)s;
-  PetscCall(optim_register_all());
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
   PetscCall(step_motion_probe(MOTION, MOTION_AUTO));
   PetscFunctionReturn(PETSC_SUCCESS);

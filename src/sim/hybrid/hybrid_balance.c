@@ -90,11 +90,10 @@ PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*total)[3], const 
   }
   for (int64_t i = 0; i < m; ++i)
     if (!is_known[i / 3]) work[m + i] = 0.0;
-  PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *label, &label));
-  PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *sum, &sum));
+  PetscCall(MEMORY_ALLOC("balance of forces", ARRAY(label, n_bodies), ARRAY(sum, n_bodies)));
   label_heaps(n_bodies, n_pairs, pair, label);
   subtract_group_means(n_bodies, is_known, (const int32_t *)label, sum, work + m);
-  memory_free(&label), memory_free(&sum);
+  MEMORY_FREE(&label, &sum);
   solve_conjugate_gradients(n_bodies, is_known, n_pairs, pair, work);
   for (int64_t p = 0; p < n_pairs; ++p)
     for (int k = 0; k < 3; ++k) pair[p].force[k] += work[3 * pair[p].body[0] + k] - work[3 * pair[p].body[1] + k];

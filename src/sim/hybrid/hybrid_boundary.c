@@ -91,8 +91,7 @@ static PetscErrorCode hybrid_plane_faces(const scene *s, bool **is_idle)
   bool    has_any = false, *stay;
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) n += n_triangles_of(s, i);
-  PetscCall(memory_alloc("idle faces", n, sizeof **is_idle, is_idle));
-  PetscCall(memory_alloc("idle faces", s->n_bodies, sizeof *stay, &stay));
+  PetscCall(MEMORY_ALLOC("idle faces", ARRAY(*is_idle, n), ARRAY(stay, s->n_bodies)));
   PetscErrorCode code = PETSC_SUCCESS;
   for (int axis = 0; axis < 3 && !code; ++axis) code = mark_idle_faces(s, axis, stay, *is_idle, &has_any);
   memory_free(&stay);
@@ -107,9 +106,8 @@ static const double HELD_WEIGHT = 1e4; /* mass per area of obstacles over the me
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
-  void *arrays[] = {&b->share, &b->n_around, &b->mass,   &b->inverse_mass, &b->rigid, &b->rigids, &b->x0,   &b->x1_held,
-                    &b->v,     &b->A,        &b->normal, &b->v_free,       &b->held,  &b->affine, &b->gain, &b->is_open};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&b->share, &b->n_around, &b->mass, &b->inverse_mass, &b->rigid, &b->rigids, &b->x0, &b->x1_held, &b->v, &b->A, &b->normal,
+              &b->v_free, &b->held, &b->affine, &b->gain, &b->is_open);
   scene_surfaces_destroy(&b->surfaces);
 }
 
@@ -122,12 +120,6 @@ static double triangle_area(const double *x, const int32_t *t)
   v3_sub(q, x + 3 * (int64_t)t[2], x + 3 * (int64_t)t[0]);
   v3_cross(n, p, q);
   return 0.5 * v3_norm(n);
-}
-
-static const rigid_body *dynamic_of(const scene *s, int i)
-{
-  body *b = s->bodies[i].body;
-  return b->ops == &rigid_body_ops ? rigid_body_of(b) : NULL;
 }
 
 /* area [n_vertices]: a third of each adjacent triangle in the initial shape. */
@@ -146,7 +138,7 @@ static void set_masses(hybrid_boundary *b, const scene *s, const double *area)
   double                free_mass = 0.0, free_area = 0.0;
   for (int i = 0; i < s->n_bodies; ++i) {
     const nodal_body *nodal = nodal_body_of(s->bodies[i].body);
-    const rigid_body *rigid = dynamic_of(s, i);
+    const rigid_body *rigid = rigid_body_dynamic(s->bodies[i].body);
     double            total = 0.0;
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) total += area[k];
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
@@ -182,7 +174,7 @@ static PetscErrorCode list_rigids(hybrid_boundary *b, const scene *s)
   PetscCall(memory_alloc("rigid bodies", s->n_bodies, sizeof *b->rigids, &b->rigids));
   for (int64_t k = 0; k < f->n_vertices; ++k) b->rigid[k] = -1;
   for (int i = 0; i < s->n_bodies; ++i) {
-    const rigid_body *r = dynamic_of(s, i);
+    const rigid_body *r = rigid_body_dynamic(s->bodies[i].body);
     if (!r || f->first_vertex[i] == f->first_vertex[i + 1]) continue;
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) b->rigid[k] = b->n_rigids;
     b->rigids[b->n_rigids++] = (hybrid_rigid){.body = i, .system = s->bodies[i].body, .mass = r->mass};
@@ -231,7 +223,7 @@ static void start_affine(hybrid_boundary *b, const scene *s)
   const scene_surfaces *f = b->surfaces;
   for (int64_t k = 0; k < f->n_vertices; ++k) {
     const nodal_body *nodal = nodal_body_of(s->bodies[f->body[k]].body);
-    const rigid_body *rigid = dynamic_of(s, f->body[k]);
+    const rigid_body *rigid = rigid_body_dynamic(s->bodies[f->body[k]].body);
     if (nodal) nodal_gradient(nodal, f->node[k], b->affine + 9 * k);
     if (rigid) m3_skew(b->affine + 9 * k, rigid->w);
   }
@@ -261,15 +253,14 @@ PetscErrorCode hybrid_boundary_create(const scene *s, bool resampling, hybrid_bo
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
     PetscCall(memory_alloc("boundary", arrays[k].width * n, (size_t)arrays[k].size, arrays[k].array));
   PetscCall(list_rigids(b, s));
-  PetscCall(memory_alloc("boundary", 3 * n, sizeof *rest, &rest));
-  PetscCall(memory_alloc("boundary", n, sizeof *area, &area));
+  PetscCall(MEMORY_ALLOC("boundary", ARRAY(rest, 3 * n), ARRAY(area, n)));
   code = scene_surfaces_rest(b->surfaces, s, rest);
   share_areas(b, rest, area);
   set_masses(b, s, area);
   for (int64_t k = 0; k < n; ++k) b->share[k] = b->mass[k];
   for (int64_t k = 0; k < 3 * b->surfaces->n_triangles; ++k) ++b->n_around[b->surfaces->triangle[k]];
   measure_edges(b, rest);
-  memory_free(&rest), memory_free(&area);
+  MEMORY_FREE(&rest, &area);
   PetscCall(code);
   start_affine(b, s);
   b->elements = (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !resampling};
@@ -379,8 +370,7 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
       if (b->rigid[k] < 0) { /* the final position is prescribed */
         body_surface outline;
         own->body->ops->surface(own->body, &outline);
-        m3_mulv(b->x1_held + 3 * k, f1->R, outline.x + 3 * (int64_t)f->node[k]);
-        v3_axpy(b->x1_held + 3 * k, 1.0, f1->c);
+        rigid_frame_to_world(f1, outline.x + 3 * (int64_t)f->node[k], b->x1_held + 3 * k);
         for (int i = 0; i < 3; ++i) b->v[3 * k + i] = (b->x1_held[3 * k + i] - b->x0[3 * k + i]) / l->dt;
       }
     }

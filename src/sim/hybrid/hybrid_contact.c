@@ -6,7 +6,6 @@
 #include "core/quaternion.h"
 #include "discretize/body/body_stages.h"
 #include "sim/step/step_stages.h"
-#include "discretize/mpm/mpm_body.h"
 #include "discretize/mpm/mpm_grid.h"
 #include "discretize/mpm/mpm_domain.h"
 #include "discretize/rigid/rigid_body.h"
@@ -20,10 +19,7 @@ static void hybrid_continuum_create(const scene *s, hybrid_continuum *c)
   if (s->world.mpm) c->system = &s->world.mpm->domain->base;
 }
 
-static void hybrid_continuum_destroy(hybrid_continuum *c)
-{
-  memory_free(&c->node), memory_free(&c->mass), memory_free(&c->outward), memory_free(&c->velocity);
-}
+static void hybrid_continuum_destroy(hybrid_continuum *c) { MEMORY_FREE(&c->node, &c->mass, &c->outward, &c->velocity); }
 
 static void hybrid_continuum_restore(hybrid_continuum *c, const step_layout *l)
 {
@@ -36,10 +32,8 @@ static PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_lay
   c->is_met = false;
   if (!c->system) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t n = c->system->n_blocks;
-  PetscCall(memory_reserve("nodes of the continuum", n, sizeof *c->node, &c->capacity[0], &c->node));
-  PetscCall(memory_reserve("nodes of the continuum", n, sizeof *c->mass, &c->capacity[1], &c->mass));
-  PetscCall(memory_reserve("nodes of the continuum", n, sizeof *c->outward, &c->capacity[2], &c->outward));
-  PetscCall(memory_reserve("nodes of the continuum", 3 * n, sizeof *c->velocity, &c->capacity[3], &c->velocity));
+  PetscCall(MEMORY_RESERVE("nodes of the continuum", n, &c->capacity, ARRAY(c->node, 1), ARRAY(c->mass, 1), ARRAY(c->outward, 1),
+                           ARRAY(c->velocity, 3)));
   PetscCall(mpm_domain_get_nodes(l->scene->world.mpm->domain, c->node, c->mass, c->outward));
   hybrid_continuum_restore(c, l);
   c->view = (augury_continuum){n, (const int32_t(*)[3])c->node, c->mass, (const double(*)[3])c->outward, c->velocity};
@@ -268,11 +262,10 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
   bool         *is_known;
   double(*total)[3];
   PetscFunctionBegin;
-  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *is_known, &is_known));
-  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *total, &total));
+  PetscCall(MEMORY_ALLOC("forces on bodies", ARRAY(is_known, n_bodies), ARRAY(total, n_bodies)));
   sum_forces_on_bodies(c, l, v_free, gained, is_known, total);
   const PetscErrorCode code = balance(c, &record->forces, n_bodies, is_known, (const double(*)[3])total);
-  memory_free(&is_known), memory_free(&total);
+  MEMORY_FREE(&is_known, &total);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -312,8 +305,7 @@ static PetscErrorCode list_walls(const scene *s, hybrid_contact *c)
   int most = 0, n;
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) most += hybrid_half_spaces(s->bodies[i].body, &n) ? n : 0;
-  PetscCall(memory_alloc("walls", most, sizeof *c->wall, &c->wall));
-  PetscCall(memory_alloc("walls", most, sizeof *c->wall_solid, &c->wall_solid));
+  PetscCall(MEMORY_ALLOC("walls", ARRAY(c->wall, most), ARRAY(c->wall_solid, most)));
   for (int i = 0; i < s->n_bodies; ++i) {
     const convex_solid *solid = hybrid_half_spaces(s->bodies[i].body, &n);
     for (int k = 0; solid && k < n; ++k) {
@@ -342,8 +334,7 @@ static void place_rigid(void *context, int32_t r, const double v[3], const doubl
   own->system->ops->frame(own->system, c->l->t, c->l->dt, u, &pose);
   own->system->ops->surface(own->system, &outline);
   for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
-    m3_mulv(x1 + 3 * k, pose.R, outline.x + 3 * (int64_t)f->node[k]);
-    v3_axpy(x1 + 3 * k, 1.0, pose.c);
+    rigid_frame_to_world(&pose, outline.x + 3 * (int64_t)f->node[k], x1 + 3 * k);
   }
 }
 
@@ -352,8 +343,7 @@ static PetscErrorCode list_carriers(const scene *s, hybrid_contact *c)
 {
   const scene_surfaces *f = c->boundary.surfaces;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("carriers", f->n_vertices, sizeof *c->carrier, &c->carrier));
-  PetscCall(memory_alloc("carriers", s->n_bodies, sizeof *c->obstacle, &c->obstacle));
+  PetscCall(MEMORY_ALLOC("carriers", ARRAY(c->carrier, f->n_vertices), ARRAY(c->obstacle, s->n_bodies)));
   memcpy(c->carrier, c->boundary.rigid, (size_t)f->n_vertices * sizeof *c->carrier);
   c->n_carriers = c->boundary.n_rigids;
   for (int i = 0; i < s->n_bodies; ++i) {
@@ -396,13 +386,9 @@ PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *optio
   c->thickness            = isfinite(o->thickness) ? o->thickness : THICKNESS * c->boundary.edge;
   PetscCall(create_grid(s, options->grid, c));
   if (o->is_on && f->n_triangles > 0) PetscCall(create_impulses(s, c));
-  PetscCall(memory_alloc("boundary", f->n_triangles, sizeof *c->is_active, &c->is_active));
-  PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->side, &c->side));
-  PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->towards, &c->towards));
-  PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *c->v_old, &c->v_old));
-  PetscCall(memory_alloc("boundary", 9 * f->n_vertices, sizeof *c->A_old, &c->A_old));
-  PetscCall(memory_alloc("boundary", 6 * c->boundary.n_rigids, sizeof *c->vu, &c->vu));
-  PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->is_touched, &c->is_touched));
+  PetscCall(MEMORY_ALLOC("boundary", ARRAY(c->is_active, f->n_triangles), ARRAY(c->side, f->n_vertices),
+                         ARRAY(c->towards, 3 * f->n_vertices), ARRAY(c->v_old, 3 * f->n_vertices), ARRAY(c->A_old, 9 * f->n_vertices),
+                         ARRAY(c->vu, 6 * c->boundary.n_rigids), ARRAY(c->is_touched, f->n_vertices)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -412,11 +398,8 @@ void hybrid_contact_destroy(hybrid_contact *c)
   pic_contact_destroy(&c->pic);
   augury_near_destroy(&c->near);
   impulses_destroy(&c->impulses);
-  memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
-  memory_free(&c->carrier), memory_free(&c->obstacle);
-  memory_free(&c->grid_change), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards),
-      memory_free(&c->is_active);
-  memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->pair), memory_free(&c->vu), memory_free(&c->is_touched);
+  MEMORY_FREE(&c->wall, &c->wall_solid, &c->law, &c->rigid, &c->carrier, &c->obstacle, &c->grid_change, &c->element, &c->met_at, &c->side,
+              &c->towards, &c->is_active, &c->v_old, &c->A_old, &c->pair, &c->vu, &c->is_touched);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
 }
@@ -566,8 +549,7 @@ static void set_movers(hybrid_contact *c, const step_layout *l)
     double             foot[3];
     v3_scale(foot, c->wall_solid[k]->offset, n);
     m3_mulv(to->normal, pose->R, n);
-    m3_mulv(to->point, pose->R, foot);
-    v3_axpy(to->point, 1.0, pose->c);
+    rigid_frame_to_world(pose, foot, to->point);
     v3_sub(to->v, l->frames[i].c, pose->c);
     v3_scale(to->v, 1.0 / l->dt, to->v);
   }
@@ -690,8 +672,7 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
   const int64_t          most = 3 * f->n_vertices + 6 * b->n_rigids + (c->continuum.is_met ? 3 * c->continuum.view.n : 0);
   PetscFunctionBegin;
   *n = 0;
-  PetscCall(memory_alloc("prescribed boundary", most, sizeof **dof, dof));
-  PetscCall(memory_alloc("prescribed boundary", most, sizeof **velocity, velocity));
+  PetscCall(MEMORY_ALLOC("prescribed boundary", ARRAY(*dof, most), ARRAY(*velocity, most)));
   for (int j = 0; j < s->n_systems; ++j) { /* in the order of the global vector */
     const body *own = s->systems[j];
     if (own == c->continuum.system && c->continuum.is_met)

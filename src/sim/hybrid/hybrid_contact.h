@@ -16,7 +16,7 @@
  * an extension of the method [MarquezRazonEtAl2023, sec. 11]. */
 typedef struct {
   body   *system; /* the system that contains all bodies of kind mpm; NULL: there are none */
-  int64_t capacity[4];
+  int64_t capacity;
   int32_t (*node)[3];        /* [n] grid indices */
   double *mass;              /* [n] kg */
   double (*outward)[3];      /* [n] outward direction, see mpm_domain_get_nodes */

@@ -20,18 +20,12 @@ PetscErrorCode hybrid_momentum_create(const scene *s, hybrid_momentum *m)
 {
   PetscFunctionBegin;
   m->n = s->n_bodies;
-  PetscCall(memory_alloc("momenta", m->n, sizeof *m->P, &m->P));
-  PetscCall(memory_alloc("momenta", m->n, sizeof *m->L, &m->L));
-  PetscCall(memory_alloc("momenta", m->n, sizeof *m->gained, &m->gained));
-  PetscCall(memory_alloc("momenta", m->n, sizeof *m->heap_of, &m->heap_of));
-  PetscCall(memory_alloc("momenta", m->n, sizeof *m->heap, &m->heap));
+  PetscCall(
+      MEMORY_ALLOC("momenta", ARRAY(m->P, m->n), ARRAY(m->L, m->n), ARRAY(m->gained, m->n), ARRAY(m->heap_of, m->n), ARRAY(m->heap, m->n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void hybrid_momentum_destroy(hybrid_momentum *m)
-{
-  memory_free(&m->P), memory_free(&m->L), memory_free(&m->gained), memory_free(&m->heap_of), memory_free(&m->heap);
-}
+void hybrid_momentum_destroy(hybrid_momentum *m) { MEMORY_FREE(&m->P, &m->L, &m->gained, &m->heap_of, &m->heap); }
 
 /* P, L += mass (v, x x v) */
 static void add_momentum(double mass, const double *x, const double *v, double P[3], double L[3])
@@ -171,12 +165,6 @@ static void add_rigid_inertia(const rigid_body *r, const double center[3], doubl
   for (int k = 0; k < 9; k += 4) inertia[k] += r->mass * trace;
 }
 
-static rigid_body *dynamic_of(const scene *s, int i)
-{
-  body *b = s->bodies[i].body;
-  return b->ops == &rigid_body_ops ? rigid_body_of(b) : NULL;
-}
-
 static void angular_velocity_of(const hybrid_momentum *m, int root, const scene *s, const double center[3], const double L[3], double W[3])
 {
   double inertia[9], inverse[9];
@@ -184,7 +172,7 @@ static void angular_velocity_of(const hybrid_momentum *m, int root, const scene 
   for (int i = 0; i < m->n; ++i) {
     if (m->heap_of[i] != root) continue;
     const nodal_body *own = nodal_body_of(s->bodies[i].body);
-    const rigid_body *r   = dynamic_of(s, i);
+    const rigid_body *r   = rigid_body_dynamic(s->bodies[i].body);
     double            its[9];
     if (own) nodal_body_inertia(own, center, its), m3_axpy(inertia, 1.0, its);
     if (r) add_rigid_inertia(r, center, inertia);
@@ -197,7 +185,7 @@ static void add_rigid_field(const hybrid_momentum *m, int root, scene *s, const 
   for (int i = 0; i < m->n; ++i) {
     if (m->heap_of[i] != root) continue;
     nodal_body *own = nodal_body_of(s->bodies[i].body) ? (nodal_body *)s->bodies[i].body : NULL;
-    rigid_body *r   = dynamic_of(s, i);
+    rigid_body *r   = rigid_body_dynamic(s->bodies[i].body);
     double      arm[3], v[3];
     if (own) (void)nodal_body_add_rigid_velocity(own, V, W, center);
     if (!r) continue;
@@ -232,7 +220,7 @@ void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *
     if (role_of(s, i) != PART_FREE) continue;
     hybrid_heap      *h   = &m->heap[m->heap_of[i]];
     const nodal_body *own = nodal_body_of(s->bodies[i].body);
-    const rigid_body *r   = dynamic_of(s, i); /* its motion is that of part 2 */
+    const rigid_body *r   = rigid_body_dynamic(s->bodies[i].body); /* its motion is that of part 2 */
     if (own) add_missing(m, i, &c->boundary, own, h);
     if (r) h->mass += r->mass, v3_axpy(h->first, r->mass, r->c);
   }

@@ -77,19 +77,12 @@ static PetscErrorCode columns_alloc(int64_t n, columns *c)
 {
   PetscFunctionBegin;
   c->n = n;
-  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->s));
-  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->z));
-  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->top_s));
-  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->top_z));
-  PetscCall(memory_alloc("heap slope", n, sizeof(uint64_t), &c->key));
-  PetscCall(memory_alloc("heap slope", n, sizeof(int32_t), &c->order));
+  PetscCall(MEMORY_ALLOC("heap slope", ARRAY(c->s, n), ARRAY(c->z, n), ARRAY(c->top_s, n), ARRAY(c->top_z, n), ARRAY(c->key, n),
+                         ARRAY(c->order, n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void columns_free(columns *c)
-{
-  memory_free(&c->s), memory_free(&c->z), memory_free(&c->top_s), memory_free(&c->top_z), memory_free(&c->key), memory_free(&c->order);
-}
+static void columns_free(columns *c) { MEMORY_FREE(&c->s, &c->z, &c->top_s, &c->top_z, &c->key, &c->order); }
 
 PetscErrorCode heap_slope_angle(int64_t n, double *const x[3], const heap_frame *f, double *angle)
 {

@@ -2,8 +2,6 @@
 #include "sim/measure/measure.h"
 #include "core/memory.h"
 #include "discretize/body_kinds.h"
-#include "discretize/fem/tetrahedra.h"
-#include "discretize/nodal/nodal_body.h"
 #include "discretize/particles/particles.h"
 #include "discretize/rigid/rigid_body.h"
 #include "io/history.h"
@@ -412,8 +410,7 @@ PetscErrorCode measures_destroy(measures **m)
     measure_flow_close(&(*m)->entry[i].k);
     scene_intersections_destroy(&(*m)->entry[i].k.intersections);
   }
-  memory_free(&(*m)->entry);
-  memory_free(m);
+  MEMORY_FREE(&(*m)->entry, m);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,6 @@
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"
 #include <stdlib.h>
-#include <string.h>
 
 static particles *measured_particles(const measure_moment *now, const measure *k) { return particles_of(measure_body_of(now, k)); }
 
@@ -243,9 +242,7 @@ PetscErrorCode measure_largest_fragment(const measure_moment *now, measure *k, d
   int64_t         *up     = NULL;
   double          *mass = NULL, all = 0.0, most = 0.0;
   PetscFunctionBegin;
-  PetscErrorCode code = memory_alloc("pieces", p->n, sizeof *at, &at);
-  if (!code) code = memory_alloc("pieces", p->n, sizeof *up, &up);
-  if (!code) code = memory_alloc("pieces", p->n, sizeof *mass, &mass);
+  PetscErrorCode code = MEMORY_ALLOC("pieces", ARRAY(at, p->n), ARRAY(up, p->n), ARRAY(mass, p->n));
   for (int64_t i = 0; i < p->n && !code; ++i) {
     up[i] = at[i].particle = i;
     for (int q = 0; q < 3; ++q) at[i].cell[q] = (int64_t)fmax(-1e18, fmin(1e18, floor(p->x[q][i] / radius)));
@@ -261,7 +258,7 @@ PetscErrorCode measure_largest_fragment(const measure_moment *now, measure *k, d
     for (int64_t i = 0; i < p->n; ++i) most = fmax(most, mass[i]);
     *value = most / all;
   }
-  memory_free(&at), memory_free(&up), memory_free(&mass);
+  MEMORY_FREE(&at, &up, &mass);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

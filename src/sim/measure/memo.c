@@ -21,8 +21,7 @@ static PetscErrorCode resize(void *context, int64_t n)
   memo *m = context;
   PetscFunctionBegin;
   if (n > m->capacity) {
-    PetscCall(memory_resize("memo", n, sizeof *m->key, &m->key));
-    PetscCall(memory_resize("memo", n, sizeof *m->value, &m->value));
+    PetscCall(MEMORY_RESIZE("memo", ARRAY(m->key, n), ARRAY(m->value, n)));
     m->capacity = n;
   }
   m->n = n;
@@ -53,9 +52,7 @@ PetscErrorCode memo_create(field_table *table, memo **out)
 void memo_destroy(memo **m)
 {
   if (!*m) return;
-  memory_free(&(*m)->key);
-  memory_free(&(*m)->value);
-  memory_free(m);
+  MEMORY_FREE(&(*m)->key, &(*m)->value, m);
 }
 
 double memo_get(const memo *m, const char *name, double fallback)

@@ -19,8 +19,6 @@
 #include "discretize/rigid/rigid_body.h"
 #include "optim/bounds/bounds_petsc.h"
 #include "optim/bounds/bounds_cg.h"
-#include "optim/bounds/bounds_qp.h"
-#include "optim/optim.h"
 #include "sim/monolith/monolith_flow.h"
 #include "sim/monolith/monolith_rheology.h"
 #include "sim/scene/scene.h"
@@ -34,11 +32,6 @@
 
 #define OVERLAP 0.02 /* of a body's radius: smaller overlaps are allowed and corrected during the run */
 enum { MOST_CUTS = 10 };
-
-static const document_node *node_of(const scene *s, int i)
-{
-  return document_find(document_find(s->options->root, "bodies"), s->bodies[i].name);
-}
 
 /* The dynamic rigid body i; NULL if it is none. */
 static rigid_body *dynamic(const scene *s, int i) { return body_system(s->bodies[i].body) ? rigid_body_of(s->bodies[i].body) : NULL; }
@@ -60,7 +53,7 @@ static void check_inside_domain(const scene *s, int i, diagnostics *d)
   for (int k = 0; k < 3 && b; ++k) {
     if (b->c[k] + b->radius > box->min[k] && b->c[k] - b->radius < box->max[k]) continue;
     snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
-    diagnostics_add_under(d, node_of(s, i), path, NULL,
+    diagnostics_add_under(d, scene_body_node(s, i), path, NULL,
                           "starts outside mac.domain: its centre (%g, %g, %g) m and radius %g m exceed %c from %g to %g m; move "
                           "it, or make the domain larger",
                           b->c[0], b->c[1], b->c[2], b->radius, "xyz"[k], box -> min[k], box -> max[k]);
@@ -107,11 +100,9 @@ static double depth_in(const rigid_body *a, const scene_body *b)
     for (int64_t t = 0; t < a->surface->n_triangles; ++t) {
       double at[3][3];
       for (int q = 0; q < 3; ++q) {
-        double x[3], arm[3];
-        m3_mulv(x, fa.R, a->surface->x + 3 * a->surface->tri[3 * t + q]);
-        v3_axpy(x, 1.0, fa.c);
-        v3_sub(arm, x, fb.c);
-        m3_mulv_t(at[q], fb.R, arm);
+        double x[3];
+        rigid_frame_to_world(&fa, a->surface->x + 3 * a->surface->tri[3 * t + q], x);
+        rigid_frame_to_local(&fb, x, at[q]);
         most = fmax(most, -level_set_value(sets[k], at[q]));
       }
       find_deepest_point(sets[k], (const double(*)[3])at, 1e-3 * a->radius, MOST_CUTS, &most);
@@ -130,7 +121,7 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
   if (depth <= OVERLAP * size) return;
   snprintf(path, sizeof path, "bodies.%s", s->bodies[j].name);
   diagnostics_add_under(
-      d, node_of(s, j), path, NULL,
+      d, scene_body_node(s, j), path, NULL,
       "starts %g m deep in \"%s\": rigid bodies must not overlap; move one of them, or set contact: false under contact.pairs", depth,
       s->bodies[i].name);
 }
@@ -247,8 +238,7 @@ static void free_step(monolith_step *p)
   monolith_rheology_destroy(&p->rheology);
   monolith_flow_destroy(&p->flow);
   contact_forces_destroy(&p->pushed);
-  memory_free(&p->wrench);
-  memory_free(&p->move);
+  MEMORY_FREE(&p->wrench, &p->move);
 }
 
 /* ---- setup ------------------------------------------------------------------------------------------------------------- */
@@ -290,8 +280,7 @@ static PetscErrorCode set_up_problem(monolith *m, monolith_step *p)
   PetscFunctionBegin;
   monolith_flow *f = &p->flow;
   PetscCall(monolith_flow_set_up(f, &m->system, &m->layout, &m->bodies, &m->contacts, &m->solids));
-  PetscCall(memory_alloc("forces on bodies", m->bodies.n, sizeof *p->wrench, &p->wrench));
-  PetscCall(memory_alloc("moves of bodies", m->bodies.n, sizeof *p->move, &p->move));
+  PetscCall(MEMORY_ALLOC("monolith", ARRAY(p->wrench, m->bodies.n), ARRAY(p->move, m->bodies.n)));
   if (m->domain) {
     const mac_grid *grid = &mac_domain_state(m->domain)->grid;
     mac_memory_initial_guess(m->memory, grid, &m->system, f->x.p, f->x.s, f->x.multiplier);
@@ -500,7 +489,6 @@ static PetscErrorCode monolith_create(scene *s, formulation *f)
   PetscCall(monolith_contacts_create(s, &m->contacts));
   PetscCall(monolith_solids_create(s, &m->solids));
   PetscCall(granular_work_create(&m->work));
-  PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, PRESSURE, &m->solvers.pressure));
   PetscCall(linear_solver_create(s->comm, CONTACT, &m->solvers.contact));
   PetscCall(linear_solver_create(s->comm, STRESS, &m->solvers.stress));
@@ -515,7 +503,6 @@ static PetscErrorCode monolith_create(scene *s, formulation *f)
 static PetscErrorCode monolith_probe(const scene *s)
 {
   PetscFunctionBegin;
-  PetscCall(optim_register_all());
   PetscCall(linear_solver_probe(FRICTION, KSPPREONLY, PCFRICTIONLU, false, false));
   const bounds_options *const all[]    = {s->options->solver->monolith->pressure, s->options->solver->monolith->pressure,
                                           s->options->solver->monolith->boxes};

@@ -1,6 +1,5 @@
 /* 6x6 systems per body: inverse tangents for the linear coupling, and Newton's method for the final velocities. */
 #include "sim/monolith/monolith_bodies.h"
-#include "core/math3.h"
 #include "core/memory.h"
 #include <float.h>
 
@@ -80,9 +79,7 @@ static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[S
 
 void monolith_bodies_destroy(monolith_bodies *b)
 {
-  memory_free(&b->body);
-  memory_free(&b->v_free);
-  memory_free(&b->inverse_mass);
+  MEMORY_FREE(&b->body, &b->v_free, &b->inverse_mass);
   b->n = b->capacity = 0;
 }
 
@@ -92,9 +89,8 @@ static PetscErrorCode collect_bodies(monolith_bodies *b, const step_layout *l)
   if (l->n_blocks > 2 * b->capacity) {
     monolith_bodies_destroy(b);
     b->capacity = l->n_blocks / 2;
-    PetscCall(memory_alloc("rigid bodies", b->capacity, sizeof *b->body, &b->body));
-    PetscCall(memory_alloc("rigid bodies", b->capacity, sizeof *b->v_free, &b->v_free));
-    PetscCall(memory_alloc("rigid bodies", b->capacity, sizeof *b->inverse_mass, &b->inverse_mass));
+    PetscCall(
+        MEMORY_ALLOC("rigid bodies", ARRAY(b->body, b->capacity), ARRAY(b->v_free, b->capacity), ARRAY(b->inverse_mass, b->capacity)));
   }
   b->n  = 0;
   b->dt = l->dt;

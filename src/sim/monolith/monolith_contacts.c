@@ -14,10 +14,7 @@ PetscErrorCode monolith_contacts_create(scene *s, monolith_contacts *c)
 
 static void free_arrays(monolith_contacts *c)
 {
-  memory_free(&c->contact);
-  memory_free(&c->r);
-  memory_free(&c->u);
-  memory_free(&c->W);
+  MEMORY_FREE(&c->contact, &c->r, &c->u, &c->W);
   c->n = c->capacity = 0;
 }
 
@@ -34,10 +31,8 @@ static PetscErrorCode reserve(monolith_contacts *c, int64_t n)
   if (n > c->capacity) {
     free_arrays(c);
     c->capacity = n + n / 2;
-    PetscCall(memory_alloc("contacts", c->capacity, sizeof *c->contact, &c->contact));
-    PetscCall(memory_alloc("contacts", 3 * c->capacity, sizeof *c->r, &c->r));
-    PetscCall(memory_alloc("contacts", 3 * c->capacity, sizeof *c->u, &c->u));
-    PetscCall(memory_alloc("contacts", 9 * c->capacity, sizeof *c->W, &c->W));
+    PetscCall(MEMORY_ALLOC("contacts", ARRAY(c->contact, c->capacity), ARRAY(c->r, 3 * c->capacity), ARRAY(c->u, 3 * c->capacity),
+                           ARRAY(c->W, 9 * c->capacity)));
   }
   c->n = n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -202,8 +197,7 @@ PetscErrorCode monolith_contacts_separate(const monolith_contacts *c, const step
   PetscCall(memory_alloc("parting of bodies", bodies->n, sizeof *p.push, &p.push));
   PetscErrorCode code = memory_alloc("parting of bodies", bodies->n, sizeof *p.move, &p.move);
   if (!code) code = solve_separation(&p, l, share, dx);
-  memory_free(&p.push);
-  memory_free(&p.move);
+  MEMORY_FREE(&p.push, &p.move);
   PetscCall(code);
   for (int64_t r = 0; r < bodies->n; ++r) {
     const double way = v3_norm(dx[r]);

@@ -6,21 +6,14 @@
 
 /* ---- couplings --------------------------------------------------------------------------------------------------------- */
 
-static void coupling_free(monolith_coupling *c)
-{
-  memory_free(&c->sample);
-  memory_free(&c->body);
-  memory_free(&c->wrench);
-}
+static void coupling_free(monolith_coupling *c) { MEMORY_FREE(&c->sample, &c->body, &c->wrench); }
 
 /* Split the couplings: known [n_samples] gets the contribution of solids with prescribed motion. */
 static PetscErrorCode divide_couplings(const mac_coupling *all, const monolith_solids *solids, monolith_coupling *own, double *known)
 {
   int64_t n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("couplings of bodies", all->n, sizeof *own->sample, &own->sample));
-  PetscCall(memory_alloc("couplings of bodies", all->n, sizeof *own->body, &own->body));
-  PetscCall(memory_alloc("couplings of bodies", all->n, sizeof *own->wrench, &own->wrench));
+  PetscCall(MEMORY_ALLOC("couplings of bodies", ARRAY(own->sample, all->n), ARRAY(own->body, all->n), ARRAY(own->wrench, all->n)));
   for (int64_t e = 0; e < all->n; ++e) {
     const int32_t      k     = all->solid[e];
     const rigid_frame *frame = &solids->solid[k].frame;
@@ -59,16 +52,10 @@ static PetscErrorCode allocate(monolith_flow *f)
 {
   const granular_problem *q = &f->problem;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("pressure", q->n_cells, sizeof(double), &f->x.p));
-  PetscCall(memory_alloc("pressure", q->n_cells, sizeof(double), &f->p_known));
-  PetscCall(memory_alloc("pressure", q->n_cells, sizeof(double), &f->alpha));
-  PetscCall(memory_alloc("stress", q->n_cells, sizeof(double), &f->x.multiplier));
-  PetscCall(memory_alloc("stress", q->n_stress, sizeof(double), &f->x.s));
-  PetscCall(memory_alloc("stress", q->n_stress, sizeof(double), &f->s_known));
-  PetscCall(memory_alloc("contact forces", q->n_contacts, sizeof(double), &f->x.lambda));
-  PetscCall(memory_alloc("contact forces", 2 * q->n_contacts, sizeof(double), &f->x.z));
-  PetscCall(memory_alloc("velocities of faces", q->n_faces, sizeof(double), &f->x.u));
-  PetscCall(memory_alloc("velocities of bodies", 6 * q->n_bodies, sizeof(double), &f->x.v));
+  PetscCall(MEMORY_ALLOC("monolith flow", ARRAY(f->x.p, q->n_cells), ARRAY(f->p_known, q->n_cells), ARRAY(f->alpha, q->n_cells),
+                         ARRAY(f->x.multiplier, q->n_cells), ARRAY(f->x.s, q->n_stress), ARRAY(f->s_known, q->n_stress),
+                         ARRAY(f->x.lambda, q->n_contacts), ARRAY(f->x.z, 2 * q->n_contacts), ARRAY(f->x.u, q->n_faces),
+                         ARRAY(f->x.v, 6 * q->n_bodies)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,8 +112,7 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
 
 void monolith_flow_destroy(monolith_flow *f)
 {
-  void *arrays[] = {&f->x.p, &f->p_known, &f->alpha, &f->x.multiplier, &f->x.s, &f->s_known, &f->x.lambda, &f->x.z, &f->x.u, &f->x.v};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&f->x.p, &f->p_known, &f->alpha, &f->x.multiplier, &f->x.s, &f->s_known, &f->x.lambda, &f->x.z, &f->x.u, &f->x.v);
   coupling_free(&f->F_p);
   coupling_free(&f->F_s);
 }
@@ -174,8 +160,7 @@ PetscErrorCode monolith_solids_create(const scene *s, monolith_solids *out)
   int one;
   PetscFunctionBegin;
   *out = (monolith_solids){0};
-  PetscCall(memory_alloc("solids", s->n_bodies, sizeof *out->solid, &out->solid));
-  PetscCall(memory_alloc("solids", s->n_bodies, sizeof *out->unknown, &out->unknown));
+  PetscCall(MEMORY_ALLOC("solids", ARRAY(out->solid, s->n_bodies), ARRAY(out->unknown, s->n_bodies)));
   for (int j = 0; j < s->n_bodies; ++j) {
     if (!is_solid_for_continuum(s, j, &one)) continue;
     mac_solid *solid       = &out->solid[out->n];
@@ -189,8 +174,7 @@ PetscErrorCode monolith_solids_create(const scene *s, monolith_solids *out)
 
 void monolith_solids_destroy(monolith_solids *s)
 {
-  memory_free(&s->solid);
-  memory_free(&s->unknown);
+  MEMORY_FREE(&s->solid, &s->unknown);
   s->n = 0;
 }
 
@@ -211,11 +195,7 @@ typedef struct {
   double *share;    /* [n_cells][n]; NULL: there is only one */
 } owners;
 
-static void owners_free(owners *o)
-{
-  memory_free(&o->body);
-  memory_free(&o->share);
-}
+static void owners_free(owners *o) { MEMORY_FREE(&o->body, &o->share); }
 
 static void add_mass_shares(const mac_state *state, const particles *p, const int32_t *cell_of, int n, double *share)
 {

@@ -10,20 +10,12 @@ PetscErrorCode monolith_rheology_create(const mac_system *y, const mac_state *st
   PetscFunctionBegin;
   r->system = y;
   for (int k = 0; k < MAC_MU_I_CONSTANTS; ++k) r->constant[k] = state->mu_i[k];
-  PetscCall(memory_alloc("rate of shear", y->n_stress, sizeof *r->d, &r->d));
-  PetscCall(memory_alloc("rate of shear", COMPONENTS * y->n_cells, sizeof *r->square, &r->square));
-  PetscCall(memory_alloc("rate of shear", COMPONENTS * y->n_cells, sizeof *r->count, &r->count));
-  PetscCall(memory_alloc("rate of shear", y->n_cells, sizeof *r->rate, &r->rate));
+  PetscCall(MEMORY_ALLOC("rate of shear", ARRAY(r->d, y->n_stress), ARRAY(r->square, COMPONENTS * y->n_cells),
+                         ARRAY(r->count, COMPONENTS * y->n_cells), ARRAY(r->rate, y->n_cells)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void monolith_rheology_destroy(monolith_rheology *r)
-{
-  memory_free(&r->d);
-  memory_free(&r->square);
-  memory_free(&r->count);
-  memory_free(&r->rate);
-}
+void monolith_rheology_destroy(monolith_rheology *r) { MEMORY_FREE(&r->d, &r->square, &r->count, &r->rate); }
 
 /* Normal components belong to one cell; shear samples on edges count for each adjacent cell. */
 static void sum_samples(const monolith_rheology *r)

@@ -8,7 +8,6 @@
 #include "discretize/particles/particles.h"
 #include "optim/linear/linear_solver.h"
 #include "optim/linear/mat_block3.h"
-#include "optim/optim.h"
 #include "optim/linear/pc_metis_schwarz.h"
 #include "optim/newton/snes_stabilized.h"
 #include "sim/step/step_frame.h"
@@ -338,7 +337,6 @@ static PetscErrorCode penalty_probe(const scene *s)
 {
   penalty p = {.newton = *s->options->solver->newton, .linear = *s->options->solver->linear, .n_petsc = -1};
   PetscFunctionBegin;
-  PetscCall(optim_register_all());
   p.system.layout.scene    = (scene *)s;
   p.system.layout.n_blocks = 2;
   p.linear.preconditioner  = preconditioner_of(s, p.linear.preconditioner);
@@ -355,7 +353,6 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
   PetscFunctionBegin;
   penalty *p = (penalty *)f;
   p->n_petsc = -1;
-  PetscCall(optim_register_all());
   PetscCall(penalty_system_create(s, &p->system));
   p->newton                = *s->options->solver->newton;
   p->norm                  = s->options->solver->penalty->norm;

@@ -203,15 +203,13 @@ PetscErrorCode penalty_matrix_lay_out(const penalty_system *p, Mat *P)
   timer_begin(TIMER_PRECONDITIONER);
   PetscCall(penalty_contact_couplings(p->contact, &n_pairs, &pair_row, &pair_col));
   PetscCall(step_pattern(l, n_pairs, pair_row, pair_col, NULL, &row_start, &col));
-  memory_free(&pair_row);
-  memory_free(&pair_col);
+  MEMORY_FREE(&pair_row, &pair_col);
   PetscCall(has_pattern(*P, l->n_blocks, row_start, col, &same));
   if (!same) {
     PetscCall(MatDestroy(P));
     PetscCall(mat_block3_create(l->scene->comm, l->n_blocks, row_start, col, NULL, false, P));
   }
-  memory_free(&row_start);
-  memory_free(&col);
+  MEMORY_FREE(&row_start, &col);
   timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -267,14 +267,12 @@ void scene_destroy(scene **s)
   for (const body_kind *const *kind = body_kinds; *kind; ++kind)
     if ((*kind)->release) (*kind)->release(&(*s)->world);
   for (int i = 0; i < (*s)->n_materials; ++i) material_destroy(&(*s)->materials[i]);
-  memory_free(&(*s)->materials);
-  memory_free(&(*s)->bodies);
-  memory_free(&(*s)->systems);
-  memory_free(&(*s)->sources);
-  memory_free(&(*s)->objects);
-  memory_free(&(*s)->meshes);
-  memory_free(&(*s)->laws);
-  memory_free(s);
+  MEMORY_FREE(&(*s)->materials, &(*s)->bodies, &(*s)->systems, &(*s)->sources, &(*s)->objects, &(*s)->meshes, &(*s)->laws, s);
+}
+
+const document_node *scene_body_node(const scene *s, int i)
+{
+  return document_find(document_find(s->options->root, "bodies"), s->bodies[i].name);
 }
 
 int scene_find_body(const scene *s, const char *name)
@@ -600,9 +598,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   const contact_options *c = s->options->contact;
   const int              n = s->n_bodies;
   bool                  *meets_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
-  PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
-  PetscCall(memory_alloc("self contact", (int64_t)n * n, sizeof *is_named_pair, &is_named_pair));
-  PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
+  PetscCall(MEMORY_ALLOC("scene", ARRAY(meets_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(s->laws, (int64_t)n * n)));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
   for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
@@ -663,8 +659,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
                         s->bodies[i].name, s->bodies[j].name);
       }
     }
-  memory_free(&meets_itself);
-  memory_free(&is_named_pair);
+  MEMORY_FREE(&meets_itself, &is_named_pair);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -678,9 +673,7 @@ static PetscErrorCode scene_build_contact(scene *s)
     if (b->ops->level_sets) (void)b->ops->level_sets(b, &n);
     n_objects += n;
   }
-  PetscCall(memory_alloc("contact sources", s->n_bodies, sizeof(contact_source), &s->sources));
-  PetscCall(memory_alloc("contact objects", n_objects, sizeof(contact_object), &s->objects));
-  PetscCall(memory_alloc("contact surfaces", s->n_bodies, sizeof(contact_mesh), &s->meshes));
+  PetscCall(MEMORY_ALLOC("scene", ARRAY(s->sources, s->n_bodies), ARRAY(s->objects, n_objects), ARRAY(s->meshes, s->n_bodies)));
   for (int i = 0; i < s->n_bodies; ++i) {
     scene_body *b = &s->bodies[i];
     b->frame      = b->body->ops->frame ? s->n_frames++ : -1;
@@ -759,8 +752,7 @@ static bool starts_across(const rigid_body *b, const convex_solid *side)
   rigid_body_frame(b, NULL, 0.0, &f);
   for (int64_t i = 0; i < b->n_vertices; ++i) {
     double x[3];
-    m3_mulv(x, f.R, b->surface->x + 3 * i);
-    v3_axpy(x, 1.0, f.c);
+    rigid_frame_to_world(&f, b->surface->x + 3 * i, x);
     least = fmin(least, v3_dot(side->normal, x) - side->offset);
   }
   return least < -ACROSS * b->radius;

@@ -45,6 +45,9 @@ struct scene {
 PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out);
 void           scene_destroy(scene **s);
 int            scene_find_body(const scene *s, const char *name); /* index; -1: no such body */
+/* Entry of body i in the job, for the position of errors. */
+const document_node *scene_body_node(const scene *s, int i);
+
 /* Evaluate frames [n_frames]: poses at time t (v == NULL), or at t + dt for velocities v [n_blocks][3]. */
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames);
 /* Add material from sources between two steps; t is the end of the last step. Call it before the step that starts at t. */

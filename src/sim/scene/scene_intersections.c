@@ -16,8 +16,7 @@ static PetscErrorCode create(const scene *s, bool all_selves, scene_intersection
   *out = f;
   PetscCall(scene_surfaces_create(s, &f->surfaces));
   const int64_t n = f->surfaces->n_bodies;
-  PetscCall(memory_alloc("intersections", 3 * f->surfaces->n_vertices, sizeof *f->x, &f->x));
-  PetscCall(memory_alloc("intersections", n * n, sizeof *f->meets, &f->meets));
+  PetscCall(MEMORY_ALLOC("intersections", ARRAY(f->x, 3 * f->surfaces->n_vertices), ARRAY(f->meets, n * n)));
   if (n > 0) memcpy(f->meets, f->surfaces->meets, (size_t)(n * n) * sizeof *f->meets);
   for (int64_t i = 0; i < n && all_selves; ++i) f->meets[i * n + i] |= !f->surfaces->is_rigid[i];
   broad_phase_surfaces all = scene_surfaces_broad(f->surfaces);
@@ -38,10 +37,7 @@ void scene_intersections_destroy(scene_intersections **f)
   if (!f || !*f) return;
   intersections_destroy(&(*f)->finder);
   scene_surfaces_destroy(&(*f)->surfaces);
-  memory_free(&(*f)->meets);
-  memory_free(&(*f)->x);
-  memory_free(&(*f)->sunk);
-  memory_free(f);
+  MEMORY_FREE(&(*f)->meets, &(*f)->x, &(*f)->sunk, f);
 }
 
 PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, double t, int64_t *bad, int64_t *n,

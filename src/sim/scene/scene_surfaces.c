@@ -44,8 +44,7 @@ static PetscErrorCode list_edges(scene_surfaces *f)
   uint64_t     *key;
   int32_t      *order;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("surface edges", n, sizeof *key, &key));
-  PetscCall(memory_alloc("surface edges", n, sizeof *order, &order));
+  PetscCall(MEMORY_ALLOC("surface edges", ARRAY(key, n), ARRAY(order, n)));
   for (int64_t k = 0; k < n; ++k) {
     const int32_t a = f->triangle[k], b = f->triangle[k % 3 == 2 ? k - 2 : k + 1];
     key[k] = (uint64_t)(a < b ? a : b) << 32 | (uint64_t)(a < b ? b : a);
@@ -61,8 +60,7 @@ static PetscErrorCode list_edges(scene_surfaces *f)
     ++e;
   }
   for (int i = 0; i < f->n_bodies; ++i) f->first_edge[i + 1] += f->first_edge[i];
-  memory_free(&key);
-  memory_free(&order);
+  MEMORY_FREE(&key, &order);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,11 +89,8 @@ PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left
   PetscCall(memory_alloc("surfaces", 1, sizeof *f, &f));
   *out        = f;
   f->n_bodies = (int32_t)n;
-  PetscCall(memory_alloc("surfaces", n + 1, sizeof *f->first_vertex, &f->first_vertex));
-  PetscCall(memory_alloc("surfaces", n + 1, sizeof *f->first_edge, &f->first_edge));
-  PetscCall(memory_alloc("surfaces", n + 1, sizeof *f->first_triangle, &f->first_triangle));
-  PetscCall(memory_alloc("surfaces", n, sizeof *f->is_rigid, &f->is_rigid));
-  PetscCall(memory_alloc("surfaces", n * n, sizeof *f->meets, &f->meets));
+  PetscCall(MEMORY_ALLOC("surfaces", ARRAY(f->first_vertex, n + 1), ARRAY(f->first_edge, n + 1), ARRAY(f->first_triangle, n + 1),
+                         ARRAY(f->is_rigid, n), ARRAY(f->meets, n * n)));
   set_meets(f, s);
   for (int i = 0; i < n; ++i) {
     const body_surface one   = surface_of(s, i);
@@ -109,10 +104,8 @@ PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left
   PetscCheck(n_nodes < INT32_MAX && 3 * f->n_triangles < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "surfaces with %lld nodes and %lld triangles are too large: use coarser meshes", (long long)n_nodes,
              (long long)f->n_triangles);
-  PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->body, &f->body));
-  PetscCall(memory_alloc("surface nodes", n_nodes, sizeof *f->node, &f->node));
-  PetscCall(memory_alloc("surface triangles", 3 * f->n_triangles, sizeof *f->triangle, &f->triangle));
-  PetscCall(memory_alloc("surface nodes", most, sizeof *vertex, &vertex));
+  PetscCall(MEMORY_ALLOC("scene surfaces", ARRAY(f->body, n_nodes), ARRAY(f->node, n_nodes), ARRAY(f->triangle, 3 * f->n_triangles),
+                         ARRAY(vertex, most)));
   at = 0;
   for (int i = 0; i < n; ++i) {
     const body_surface one = surface_of(s, i);
@@ -129,11 +122,9 @@ PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left
 void scene_surfaces_destroy(scene_surfaces **out)
 {
   if (!out || !*out) return;
-  scene_surfaces *f        = *out;
-  void           *arrays[] = {&f->first_vertex, &f->first_edge, &f->first_triangle, &f->body, &f->node,
-                              &f->edge,         &f->triangle,   &f->is_rigid,       &f->meets};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  memory_free(out);
+  scene_surfaces *f = *out;
+  MEMORY_FREE(&f->first_vertex, &f->first_edge, &f->first_triangle, &f->body, &f->node, &f->edge, &f->triangle, &f->is_rigid, &f->meets,
+              out);
 }
 
 PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, double t, double *x)

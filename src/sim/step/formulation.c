@@ -1,6 +1,7 @@
 /* Creation and destruction of a formulation through its function table. */
 #include "sim/step/formulation.h"
 #include "core/memory.h"
+#include "optim/optim.h"
 
 PetscErrorCode formulation_create(const formulation_ops *ops, scene *s, formulation **out)
 {
@@ -9,6 +10,7 @@ PetscErrorCode formulation_create(const formulation_ops *ops, scene *s, formulat
   PetscCall(memory_alloc(ops->scene.name, 1, ops->size, &place));
   *out        = place;
   (*out)->ops = ops;
+  PetscCall(optim_register_all());
   PetscCall(ops->create(s, *out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,8 +43,7 @@ typedef struct {
 
 static void free_work(nonlinear_work *w)
 {
-  void *arrays[] = {&w->start, &w->last_solution, &w->mass, &w->inverse_scale};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&w->start, &w->last_solution, &w->mass, &w->inverse_scale);
   anderson_destroy(&w->past);
   step_line_search_destroy(&w->whole);
 }
@@ -116,8 +115,7 @@ static PetscErrorCode apply_anderson(nonlinear_work *w, step_status *status)
   PetscFunctionBegin;
   if (!w->past.f) {
     PetscCall(anderson_create(w->n, w->o->memory, &w->past));
-    PetscCall(memory_alloc("velocities", w->n, sizeof *w->last_solution, &w->last_solution));
-    PetscCall(memory_alloc("velocities", w->n, sizeof *w->mass, &w->mass));
+    PetscCall(MEMORY_ALLOC("velocities", ARRAY(w->last_solution, w->n), ARRAY(w->mass, w->n)));
     step_unknowns_select(p->unknowns, p->layout->scale, w->mass);
   }
   memcpy(w->last_solution, p->v, n_bytes);

@@ -1,5 +1,6 @@
 #include "sim/step/petsc_options.h"
 #include "core/memory.h"
+#include "optim/optim.h"
 #include "sim/scene/scene.h"
 #include "sim/step/solver_options.h"
 #include <petscsys.h>
@@ -135,6 +136,7 @@ static PetscErrorCode probe(const formulation_ops *ops, const scene *s, const op
     print_to_file = PetscVFPrintf;
     PetscVFPrintf = print_to_help;
   }
+  PetscCall(optim_register_all());
   PetscCall(PetscOptionsPush(options));
   *result = ops->probe ? ops->probe(s) : PETSC_SUCCESS;
   PetscCall(PetscOptionsPop());

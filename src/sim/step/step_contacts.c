@@ -28,9 +28,8 @@ PetscErrorCode step_contacts_create(scene *s, double overlap_correction, step_co
   *c = (step_contacts){
       .scene = s, .overlap_correction = overlap_correction, .overlap_correction_speed = s->options->contact->overlap_correction_speed};
   PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the range of contact keys", s->n_bodies);
-  PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
-  PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->frame, &c->frame));
-  PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->by_points, &c->by_points));
+  PetscCall(MEMORY_ALLOC("step contacts", ARRAY(c->body, s->n_bodies), ARRAY(c->frame, s->n_bodies),
+                         ARRAY(c->by_points, (int64_t)s->n_bodies * s->n_bodies)));
   for (int i = 0; i < s->n_bodies; ++i) {
     c->body[i]  = s->bodies[i].body;
     c->frame[i] = s->bodies[i].frame;
@@ -56,8 +55,7 @@ void step_contacts_destroy(step_contacts *c)
   contact_set_destroy(&c->set);
   contact_set_destroy(&c->more);
   contact_jacobian_destroy(&c->rows);
-  void *arrays[] = {&c->body, &c->frame, &c->by_points, &c->shift, &c->mu};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&c->body, &c->frame, &c->by_points, &c->shift, &c->mu);
 }
 
 /* True if an impulse at contact i can change its normal velocity: some component that it moves along the normal is not
@@ -139,11 +137,7 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
   const double  v_rest = l->acceleration_scale * l->dt;
   const double  speed  = isfinite(c->overlap_correction_speed) ? c->overlap_correction_speed : v_rest;
   const int64_t n      = c->rows.n;
-  if (n > c->capacity) {
-    c->capacity = n + n / 2;
-    PetscCall(memory_resize("contact shifts", c->capacity, sizeof *c->shift, &c->shift));
-    PetscCall(memory_resize("contact friction", c->capacity, sizeof *c->mu, &c->mu));
-  }
+  PetscCall(MEMORY_RESERVE("step contacts", n, &c->capacity, ARRAY(c->shift, 1), ARRAY(c->mu, 1)));
   const contact_spot *spots = step_contacts_spots(c);
   PetscCall(memory_alloc("contact velocities", 3 * n, sizeof *u0, &u0));
   contact_jacobian_velocity(&c->rows, l->v0, u0);

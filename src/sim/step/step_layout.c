@@ -11,17 +11,15 @@ PetscErrorCode step_layout_create(scene *s, step_layout *l)
   memset(l, 0, sizeof *l);
   l->scene              = s;
   l->acceleration_scale = s->options->acceleration_scale;
-  PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames0));
-  PetscCall(memory_alloc("frames", s->n_frames, sizeof(rigid_frame), &l->frames));
+  PetscCall(MEMORY_ALLOC("frames", ARRAY(l->frames0, s->n_frames), ARRAY(l->frames, s->n_frames)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void step_layout_destroy(step_layout *l)
 {
   dependent_nodes_free(&l->dependent);
-  void *arrays[] = {&l->prescribed, &l->prescribed_velocity, &l->frames0,     &l->frames, &l->v0, &l->v,
-                    &l->scale,      &l->inverse_scale,       &l->column_scale};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&l->prescribed, &l->prescribed_velocity, &l->frames0, &l->frames, &l->v0, &l->v, &l->scale, &l->inverse_scale,
+              &l->column_scale);
 }
 
 PetscErrorCode step_layout_try(step_layout *l, const double *z)
@@ -61,10 +59,8 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
 static PetscErrorCode reserve_prescribed(step_layout *l, int64_t total)
 {
   PetscFunctionBegin;
-  if (total <= l->prescribed_capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  l->prescribed_capacity = total + total / 2;
-  PetscCall(memory_resize("prescribed components", l->prescribed_capacity, sizeof *l->prescribed, &l->prescribed));
-  PetscCall(memory_resize("prescribed velocities", l->prescribed_capacity, sizeof *l->prescribed_velocity, &l->prescribed_velocity));
+  PetscCall(
+      MEMORY_RESERVE("prescribed components", total, &l->prescribed_capacity, ARRAY(l->prescribed, 1), ARRAY(l->prescribed_velocity, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,8 +8,7 @@ enum { SMALL = 6 }; /* unknowns; components of rigid bodies are not larger */
 
 void step_line_search_destroy(step_line_search *w)
 {
-  void *arrays[] = {&w->part, &w->first, &w->slope, &w->residual, &w->share, &w->low, &w->at_low, &w->high, &w->at_high, &w->is_selected};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&w->part, &w->first, &w->slope, &w->residual, &w->share, &w->low, &w->at_low, &w->high, &w->at_high, &w->is_selected);
   *w = (step_line_search){0};
 }
 

@@ -36,8 +36,7 @@ void step_motion_destroy(step_motion *m)
   sap_columns_destroy(&m->columns);
   sap_cg_destroy(&m->cg);
   step_operator_destroy(&m->by_products);
-  void *arrays[] = {&m->v, &m->dv, &m->g, &m->full, &m->right};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
+  MEMORY_FREE(&m->v, &m->dv, &m->g, &m->full, &m->right);
 }
 
 PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, const step_motion_options *o, const sparse_rows *J,
@@ -141,15 +140,14 @@ static PetscErrorCode assemble(step_motion *m, const step_layout *l, const step_
     PetscCall(step_unknowns_mass(u, l, NULL, &m->A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode code = memory_alloc("touched unknowns", u->n, sizeof *is_touched, &is_touched);
-  if (!code) code = memory_alloc("touched blocks", l->n_blocks, sizeof *keep, &keep);
+  PetscErrorCode code = MEMORY_ALLOC("step motion", ARRAY(is_touched, u->n), ARRAY(keep, l->n_blocks));
   for (int64_t e = 0; e < m->columns.start[m->columns.n] && !code; ++e) is_touched[m->columns.column[e]] = true;
   for (int64_t i = 0; i < u->n_full && !code; ++i) {
     if (u->is_all) keep[i / 3] |= is_touched[i];
     for (int64_t k = u->is_all ? 0 : u->P.start[i]; k < (u->is_all ? 0 : u->P.start[i + 1]); ++k) keep[i / 3] |= is_touched[u->P.col[k]];
   }
   if (!code) code = step_unknowns_mass(u, l, keep, &m->A);
-  memory_free(&is_touched), memory_free(&keep);
+  MEMORY_FREE(&is_touched, &keep);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -228,15 +226,14 @@ static PetscErrorCode divide_by_products(step_motion *m, double tolerance, doubl
   double       *b, *Ax;
   int64_t       iterations;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("right side", n, sizeof *b, &b));
-  PetscCall(memory_alloc("right side", n, sizeof *Ax, &Ax));
+  PetscCall(MEMORY_ALLOC("right side", ARRAY(b, n), ARRAY(Ax, n)));
   memcpy(b, x, (size_t)n * sizeof *b);
   PetscErrorCode code = m->is_exact ? sap_gmres_solve(m->cg, b, tolerance, SLOW_EXACT, x, Ax, &iterations)
                                     : sap_cg_solve(m->cg, b, tolerance, MOST, x, Ax, &iterations);
   m->n_inner += iterations;
   for (int64_t i = 0; i < n; ++i) Ax[i] -= b[i];
   if (!code) code = m->by_products.operator.balance(&m->by_products, Ax, x);
-  memory_free(&b), memory_free(&Ax);
+  MEMORY_FREE(&b, &Ax);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

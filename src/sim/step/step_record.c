@@ -9,8 +9,7 @@
 
 static void step_impulses_destroy(step_impulses *m)
 {
-  memory_free(&m->key);
-  memory_free(&m->force);
+  MEMORY_FREE(&m->key, &m->force);
   m->n = m->capacity = 0;
 }
 
@@ -20,14 +19,12 @@ static int compare(const uint64_t a[2], const uint64_t b[2])
   return (a[1] > b[1]) - (a[1] < b[1]);
 }
 
-static PetscErrorCode reserve(step_impulses *m, int64_t n)
+static PetscErrorCode resize(void *context, int64_t n_rows)
 {
+  step_impulses *m = context;
   PetscFunctionBegin;
-  if (n <= m->capacity) PetscFunctionReturn(PETSC_SUCCESS);
-  const int64_t capacity = n + n / 2;
-  PetscCall(memory_resize("known impulses", 2 * capacity, sizeof *m->key, &m->key));
-  PetscCall(memory_resize("known impulses", 3 * capacity, sizeof *m->force, &m->force));
-  m->capacity = capacity;
+  PetscCall(MEMORY_RESERVE("known impulses", n_rows, &m->capacity, ARRAY(m->key, 2), ARRAY(m->force, 3)));
+  m->n = n_rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,7 +56,7 @@ static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jac
                                              const double *r)
 {
   PetscFunctionBegin;
-  PetscCall(reserve(m, j->n));
+  PetscCall(resize(m, j->n));
   m->n = 0;
   for (int64_t i = 0; i < j->n; ++i) {
     double *force = m->force + 3 * m->n;
@@ -72,15 +69,6 @@ static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jac
 }
 
 /* ---- checkpoint state ------------------------------------------------------------------------------------------------ */
-
-static PetscErrorCode resize(void *context, int64_t n_rows)
-{
-  step_impulses *m = context;
-  PetscFunctionBegin;
-  PetscCall(reserve(m, n_rows));
-  m->n = n_rows;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Checkpoint files are untrusted: the keys must be in order for the binary search. */
 static PetscErrorCode restored(void *context)
@@ -143,11 +131,9 @@ static void end_position(const step_contacts *c, const step_layout *l, const con
   for (int k = 0; k < 2; ++k) {
     if (c->frame[bodies[k]] < 0) continue;
     const rigid_frame *f0 = &l->frames0[c->frame[bodies[k]]], *f1 = &l->frames[c->frame[bodies[k]]];
-    double             arm[3], X[3];
-    v3_sub(arm, s->b.x, f0->c);
-    m3_mulv_t(X, f0->R, arm);
-    m3_mulv(x, f1->R, X);
-    v3_axpy(x, 1.0, f1->c);
+    double             X[3];
+    rigid_frame_to_local(f0, s->b.x, X);
+    rigid_frame_to_world(f1, X, x);
     break;
   }
   if (s->b.kind == FEATURE_FRAME) v3_axpy(x, -gap, s->normal);

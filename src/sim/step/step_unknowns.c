@@ -2,6 +2,7 @@
  * are triple products P^T A P. */
 #include "sim/step/step_unknowns.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,7 @@ static PetscErrorCode build_selection(const int32_t *index, step_unknowns *u)
 {
   PetscFunctionBegin;
   u->P = (sparse_rows){.n_rows = u->n_full, .n_cols = u->n};
-  PetscCall(memory_alloc("free components", u->n_full + 1, sizeof *u->P.start, &u->P.start));
-  PetscCall(memory_alloc("free components", u->n, sizeof *u->P.col, &u->P.col));
-  PetscCall(memory_alloc("free components", u->n, sizeof *u->P.value, &u->P.value));
+  PetscCall(MEMORY_ALLOC("free components", ARRAY(u->P.start, u->n_full + 1), ARRAY(u->P.col, u->n), ARRAY(u->P.value, u->n)));
   for (int64_t i = 0; i < u->n_full; ++i) u->P.start[i + 1] = u->P.start[i] + (index[i] >= 0);
   for (int64_t i = 0; i < u->n; ++i) u->P.col[i] = (int32_t)i, u->P.value[i] = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -42,9 +41,7 @@ static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step
   double  *value;
   PetscFunctionBegin;
   const int64_t most = u->n_full + 3 * l->dependent.n;
-  PetscCall(memory_alloc("free components", most, sizeof *row, &row));
-  PetscCall(memory_alloc("free components", most, sizeof *col, &col));
-  PetscCall(memory_alloc("free components", most, sizeof *value, &value));
+  PetscCall(MEMORY_ALLOC("free components", ARRAY(row, most), ARRAY(col, most), ARRAY(value, most)));
   for (int64_t i = 0; i < u->n_full; ++i)
     if (index[i] >= 0) row[n] = (int32_t)i, col[n] = index[i], value[n++] = 1.0;
   for (int64_t i = 0; i < l->dependent.n; ++i)
@@ -55,9 +52,7 @@ static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step
     }
   PetscErrorCode code = sparse_rows_from_triplets("free components", u->n_full, u->n, n, row, col, value, &u->P);
   if (!code) code = sparse_rows_transposed(&u->P, &u->PT);
-  memory_free(&row);
-  memory_free(&col);
-  memory_free(&value);
+  MEMORY_FREE(&row, &col, &value);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -92,8 +87,7 @@ void step_unknowns_destroy(step_unknowns *u)
 {
   sparse_rows_destroy(&u->P);
   sparse_rows_destroy(&u->PT);
-  memory_free(&u->known);
-  memory_free(&u->own);
+  MEMORY_FREE(&u->known, &u->own);
   u->n = u->n_full = 0;
 }
 
@@ -278,9 +272,7 @@ PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, 
   PetscErrorCode code = u->is_selection
                             ? select_blocks("matrix of the step", u, u->n, u->own, start, col, value, M)
                             : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
-  memory_free(&start);
-  memory_free(&col);
-  memory_free(&value);
+  MEMORY_FREE(&start, &col, &value);
   PetscCall(code);
   if (u->is_all || u->is_selection) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sparse_rows_product(&full, &u->P, &half));
@@ -307,11 +299,6 @@ PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jaco
 
 /* ==== sparsity pattern ==== */
 
-static int compare(const void *a, const void *b)
-{
-  return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
-}
-
 /* Additional couplings by row. */
 typedef struct {
   int64_t *start; /* [n + 1] */
@@ -321,8 +308,7 @@ typedef struct {
 static PetscErrorCode list_pairs(const step_layout *l, int64_t n_pairs, const int32_t *row, const int32_t *col, row_lists *out)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("contact couplings", l->n_blocks + 2, sizeof *out->start, &out->start));
-  PetscCall(memory_alloc("contact couplings", n_pairs, sizeof *out->col, &out->col));
+  PetscCall(MEMORY_ALLOC("contact couplings", ARRAY(out->start, l->n_blocks + 2), ARRAY(out->col, n_pairs)));
   for (int64_t k = 0; k < n_pairs; ++k) ++out->start[row[k] + 2];
   for (int64_t i = 0; i < l->n_blocks; ++i) out->start[i + 2] += out->start[i + 1];
   for (int64_t k = 0; k < n_pairs; ++k) out->col[out->start[row[k] + 1]++] = col[k];
@@ -357,7 +343,7 @@ static int64_t merge_row(const body *b, int64_t row, const row_lists *extra, con
   if (n_extra == 0) return n;
   memcpy(to + n, extra->col + extra->start[row], (size_t)n_extra * sizeof *to);
   n += n_extra;
-  qsort(to, (size_t)n, sizeof *to, compare);
+  qsort(to, (size_t)n, sizeof *to, sort_compare_int32);
   for (int64_t k = 0; k < n; ++k)
     if (m == 0 || to[k] != to[m - 1]) to[m++] = to[k];
   return m;
@@ -371,8 +357,7 @@ PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t
   int32_t  *loose;
   PetscFunctionBegin;
   PetscCall(list_pairs(l, n_pairs, pair_row, pair_col, &extra));
-  PetscCall(memory_alloc("tangent rows", l->n_blocks + 1, sizeof **row_start, row_start));
-  PetscCall(memory_alloc("tangent rows", l->n_blocks + 1, sizeof *room, &room));
+  PetscCall(MEMORY_ALLOC("tangent rows", ARRAY(*row_start, l->n_blocks + 1), ARRAY(room, l->n_blocks + 1)));
   for (int k = 0; k < l->scene->n_systems; ++k) {
     const body *b = l->scene->systems[k];
     for (int64_t i = b->first_block; i < b->first_block + b->n_blocks; ++i)
@@ -389,10 +374,7 @@ PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t
   for (int64_t i = 0; i < l->n_blocks; ++i) count[i + 1] += count[i];
   PetscCall(memory_alloc("tangent columns", count[l->n_blocks], sizeof **col, col));
   for (int64_t i = 0; i < l->n_blocks; ++i) memcpy(*col + count[i], loose + room[i], (size_t)(count[i + 1] - count[i]) * sizeof *loose);
-  memory_free(&loose);
-  memory_free(&room);
-  memory_free(&extra.start);
-  memory_free(&extra.col);
+  MEMORY_FREE(&loose, &room, &extra.start, &extra.col);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -563,7 +545,6 @@ PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u
   *o = (step_operator){
       .l = l, .u = u, .operator= {.product = operator_product, .balance = operator_balance, .A = A, .n = u->n, .blocks = operator_blocks} };
   o->operator.context = o;
-  PetscCall(memory_alloc("products", u->n_full, sizeof *o->x, &o->x));
-  PetscCall(memory_alloc("products", u->n_full, sizeof *o->y, &o->y));
+  PetscCall(MEMORY_ALLOC("products", ARRAY(o->x, u->n_full), ARRAY(o->y, u->n_full)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -173,7 +173,46 @@ static void test_arena_reuses_its_chunks(void **state)
   assert_no_leak();
 }
 
+/* Lists: each array has its own block and keeps its rows when the common capacity grows; an error names tag and array. */
+static void test_lists_of_arrays(void **state)
+{
+  (void)state;
+  struct {
+    int64_t  capacity;
+    double  *x;
+    int32_t *i;
+    bool    *none;
+  } s = {0};
+  double *a, *b, from[] = {1.0, 2.0, 3.0};
+  assert_ok(MEMORY_ALLOC("s", ARRAY(a, 5), ARRAY(b, 0)));
+  assert_true(is_aligned(a) && is_zero(a, 5 * sizeof *a));
+  assert_null(b);
+  assert_ok(MEMORY_RESIZE("s", ARRAY(a, 9), ARRAY(b, 2)));
+  assert_non_null(b);
+  for (int64_t n = 1; n < 5000; n = 2 * n + 1) {
+    assert_ok(MEMORY_RESERVE("s", n, &s.capacity, ARRAY(s.x, 3), ARRAY(s.i, 1), ARRAY(s.none, 0)));
+    assert_true(s.capacity >= n && is_aligned(s.x) && is_aligned(s.i));
+    assert_null(s.none);
+    for (int64_t k = 0; k < n / 2; ++k) assert_true(s.x[3 * k + 2] == (double)k && s.i[k] == k);
+    for (int64_t k = 0; k < n; ++k) s.x[3 * k + 2] = (double)k, s.i[k] = (int32_t)k;
+  }
+  const int64_t capacity = s.capacity;
+  assert_int_equal(MEMORY_RESERVE("s", INT64_MAX / 2, &s.capacity, ARRAY(s.x, 3), ARRAY(s.i, 1)), PETSC_ERR_MEM);
+  assert_non_null(strstr(error_message(), "s: s.x requested"));
+  error_clear();
+  assert_int_equal(s.capacity, capacity);
+  MEMORY_FREE(&a, &b, &s.x, &s.i, &s.none);
+  assert_null(s.x);
+  assert_ok(memory_copy("copy", 3, sizeof *a, from, &a));
+  assert_memory_equal(a, from, sizeof from);
+  assert_ok(memory_copy("zeros", 3, sizeof *b, NULL, &b));
+  assert_true(is_zero(b, 3 * sizeof *b));
+  MEMORY_FREE(&a, &b);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_blocks_are_aligned_zeroed_and_counted), cmocka_unit_test(test_zero_items),
           cmocka_unit_test(test_reserve_leaves_room), cmocka_unit_test(test_resize_keeps_and_clears),
-          cmocka_unit_test(test_impossible_sizes_are_rejected), cmocka_unit_test(test_counts_are_right_with_threads),
-          cmocka_unit_test(test_arena_gives_disjoint_zeroed_blocks), cmocka_unit_test(test_arena_reuses_its_chunks))
+          cmocka_unit_test(test_lists_of_arrays), cmocka_unit_test(test_impossible_sizes_are_rejected),
+          cmocka_unit_test(test_counts_are_right_with_threads), cmocka_unit_test(test_arena_gives_disjoint_zeroed_blocks),
+          cmocka_unit_test(test_arena_reuses_its_chunks))

@@ -426,9 +426,10 @@ static void test_bad_msh(void **state)
 #define PIECE "<Piece NumberOfPoints=\"4\" NumberOfCells=\"1\">\n"
 #define POINTS_VTU                                                                                                                         \
   "<Points>\n<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 0 0 1 0 0 0 1</DataArray>\n</Points>\n"
-#define ARRAY(type, name, numbers) "<DataArray type=\"" type "\" Name=\"" name "\" format=\"ascii\">" numbers "</DataArray>\n"
+#define DATA_ARRAY(type, name, numbers) "<DataArray type=\"" type "\" Name=\"" name "\" format=\"ascii\">" numbers "</DataArray>\n"
 #define CELLS(connectivity, offsets, types)                                                                                                \
-  "<Cells>\n" ARRAY("Int32", "connectivity", connectivity) ARRAY("Int32", "offsets", offsets) ARRAY("UInt8", "types", types) "</Cells>\n"
+  "<Cells>\n" DATA_ARRAY("Int32", "connectivity", connectivity) DATA_ARRAY("Int32", "offsets", offsets)                                    \
+      DATA_ARRAY("UInt8", "types", types) "</Cells>\n"
 #define TAIL "</Piece></UnstructuredGrid></VTKFile>\n"
 
 static void test_bad_vtu(void **state)
@@ -491,11 +492,11 @@ static void test_bad_vtu(void **state)
       HEAD_VTU PIECE
       "<Points><DataArray type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\"> 0 0</DataArray></Points>" CELLS("0", "1", "1"),
       "NumberOfComponents=\"3\"");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") "</Cells>",
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" DATA_ARRAY("Float32", "connectivity", "0 1 2 3") "</Cells>",
                      "this Piece lacks");
   assert_solid_error(VTU, false,
-                     HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") ARRAY("Int8", "offsets", "4")
-                         ARRAY("Int8", "types", "10"),
+                     HEAD_VTU PIECE POINTS_VTU "<Cells>" DATA_ARRAY("Float32", "connectivity", "0 1 2 3") DATA_ARRAY("Int8", "offsets", "4")
+                         DATA_ARRAY("Int8", "types", "10"),
                      "this array must contain whole numbers");
 #define BINARY(text)                                                                                                                       \
   HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"binary\">" text                                    \
