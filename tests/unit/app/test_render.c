@@ -3,10 +3,12 @@
 #include "app/render/render.h"
 #include "command_fixture.h"
 
+/* A run with frames 0 to 5, and its view with small pictures. */
 static void make_run(render_view *view, job **owner)
 {
-  assert_command(SS_EXIT_OK, "run job.yaml --out r --no-picture --quiet --set time.frame=0.002"); /* frames 0 to 5 */
+  assert_command(SS_EXIT_OK, "run job.yaml --out r --no-picture --quiet --set time.frame=0.002");
   assert_ok(render_view_of_run("r", view, owner));
+  view->width = view->height = 64;
 }
 
 static void views_are_those_of_the_job(void **state)
@@ -36,7 +38,6 @@ static void sequences_are_even(void **state)
   job                 *owner;
   int                  n;
   make_run(&view, &owner);
-  view.width = view.height = 64;
   assert_ok(render_sequence("r", &view, 3, &n, pictures));
   assert_int_equal(n, 3);
   for (int i = 0; i < 3; ++i) {
@@ -66,7 +67,6 @@ static void stills_are_frames(void **state)
   int            n;
   bool           is_written;
   make_run(&view, &owner);
-  view.width = view.height = 64;
   assert_ok(render_still("r", &view, 6, "a.png", &is_written));
   assert_false(is_written);
   assert_false(command_exists("a.png"));
@@ -96,7 +96,6 @@ static void animations_have_all_frames(void **state)
   size_t      n;
   bool        is_written;
   make_run(&view, &owner);
-  view.width = view.height = 64;
   assert_ok(render_animation("r", &view, 10, "a.png", &is_written));
   assert_true(is_written);
   assert_ok(file_read_text("a.png", &bytes, &n));
