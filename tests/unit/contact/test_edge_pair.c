@@ -274,7 +274,7 @@ static void test_crossed(void **unused)
   }
 }
 
-/* The outside at an edge of a closed surface is the sum of the unit normals of its triangles, whatever their sizes: one side falls by 37
+/* The outside at an edge of a closed surface is the sum of the unit normals of its triangles and does not depend on their sizes: one side falls by 37
  * degrees, the other is folded under it. */
 static void test_outside_of_folds(void **unused)
 {

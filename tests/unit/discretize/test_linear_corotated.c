@@ -66,7 +66,7 @@ static void lagged_is_quadratic(void **state)
       assert_close(P[k] - r.P[k], wanted[k], 1e-11 * E);
     }
   }
-  for (int i = 0; i < 2; ++i) { /* the projection finds nothing to do, and so may be left out */
+  for (int i = 0; i < 2; ++i) { /* the projection changes nothing */
     double       dp[9], a[3], b[3];
     const double F[9] = {1.2, 0.3, 0, 0, 0.7, 0, 0.1, 0, 1}, zero = 0.0;
     response     r = respond(both[i], F, &zero);

@@ -49,7 +49,7 @@ static nodal_constraint accept(const char *text)
 #define RIGHT "inside: {box: {min: [0, -1, -1], max: [3, 1, 1]}}"
 #define ALL "inside: {sphere: {center: [0, 0, 0], radius: 3}}"
 
-/* Nodes inside the shape or on its surface, all components unless `axes` says which. */
+/* Nodes inside the shape or on its surface, all components or those of `axes`. */
 static void nodes_in_the_shape_are_selected(void **state)
 {
   uint8_t is_held[3 * N] = {0}, wanted[3 * N] = {0};
