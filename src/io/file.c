@@ -279,7 +279,7 @@ PetscErrorCode file_read_text(const char *path, char **text, size_t *n)
   PetscErrorCode code = PETSC_SUCCESS;
   bool           good = !fseeko(in, 0, SEEK_END);
   const int64_t  size = good ? (int64_t)ftello(in) : -1;
-  good                = good && size >= 0 && !fseeko(in, 0, SEEK_SET);
+  good                = good && size >= 0 && size < INT64_MAX && !fseeko(in, 0, SEEK_SET); /* INT64_MAX: a folder */
   if (good) code = memory_alloc("file", size + 1, 1, text);
   if (good && !code) good = fread(*text, 1, (size_t)size, in) == (size_t)size;
   fclose(in);

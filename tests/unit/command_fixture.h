@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "app/command/command.h"
 #include "io/file.h"
@@ -85,20 +84,12 @@ static inline exit_code command_parse_and_execute(const char *words)
   return c ? command_execute(c, &line, 1) : code;
 }
 
-/* Executes a command line, words separated by spaces, on one thread; returns its exit code. `is_apart`: in another process, because main does
- * not free the run after an error. */
-static inline exit_code command_do(const char *words, bool is_apart)
+/* Executes a command line, words separated by spaces, on one thread, and returns its exit code. The caller checks that all memory is
+ * freed, also after errors. */
+static inline exit_code command_do(const char *words)
 {
-  exit_code   code = SS_EXIT_BUG;
-  int         status;
-  const int   out = command_redirect(stdout, ".out"), err = command_redirect(stderr, ".err");
-  const pid_t child = is_apart ? fork() : -1;
-  if (!is_apart || child == 0) code = command_parse_and_execute(words);
-  if (child == 0) {
-    fflush(NULL);
-    _exit((int)code);
-  }
-  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)) code = (exit_code)WEXITSTATUS(status);
+  const int       out = command_redirect(stdout, ".out"), err = command_redirect(stderr, ".err");
+  const exit_code code = command_parse_and_execute(words);
   command_restore(stdout, out, ".out", sizeof command_out, command_out);
   command_restore(stderr, err, ".err", sizeof command_err, command_err);
   return code;
@@ -106,8 +97,9 @@ static inline exit_code command_do(const char *words, bool is_apart)
 
 #define assert_command(expected, words)                                                                                                    \
   do {                                                                                                                                     \
-    const exit_code code_ = command_do(words, (expected) != SS_EXIT_OK);                                                                   \
+    const exit_code code_ = command_do(words);                                                                                             \
     if (code_ != (expected)) fail_msg("exit code %d, not %d: %s\n%s%s", code_, expected, words, command_out, command_err);                 \
+    assert_no_leak();                                                                                                                      \
   } while (0)
 #define assert_contains(text, part)                                                                                                        \
   do {                                                                                                                                     \

@@ -179,8 +179,8 @@ static int by_group(const void *a, const void *b)
 /* Build the scene of a job in memory; *out NULL after messages. */
 static PetscErrorCode build_run(const command_line *line, const char *path, run **out)
 {
-  diagnostics *d;
-  job         *j = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  job         *j __attribute__((cleanup(job_destroy)))         = NULL;
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(diagnostics_create(&d));
@@ -189,8 +189,6 @@ static PetscErrorCode build_run(const command_line *line, const char *path, run 
   if (j) PetscCall(run_build(&j, &options, d, out));
   if (diagnostics_count(d)) run_destroy(out);
   for (int i = 0; i < diagnostics_count(d); ++i) fprintf(stderr, "%s\n", diagnostics_text(d, i));
-  job_destroy(&j);
-  diagnostics_destroy(&d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

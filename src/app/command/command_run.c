@@ -106,15 +106,15 @@ static PetscErrorCode step_and_report(run *r, const command_line *line, exit_cod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints the diagnostics of the job, or executes the run. Requeues the SLURM job if --requeue is given and the time limit was
- * reached. */
-static PetscErrorCode execute_run(const command_line *line, diagnostics *d, run *r, exit_code *code)
+/* Prints the diagnostics of the job, or executes the run and frees it. Requeues the SLURM job if --requeue is given and the time
+ * limit was reached. After an error the caller frees the run. */
+static PetscErrorCode execute_run(const command_line *line, diagnostics *d, run **r, exit_code *code)
 {
   PetscFunctionBegin;
   PetscCall(diagnostics_close(d, stderr));
-  PetscCall(step_and_report(r, line, code));
-  const bool has_advanced = run_steps(r) > 0;
-  run_destroy(&r);
+  PetscCall(step_and_report(*r, line, code));
+  const bool has_advanced = run_steps(*r) > 0;
+  run_destroy(r); /* closes its files before the requeue */
   if (*code != SS_EXIT_REQUEUE || !command_value(line, "--requeue")) PetscFunctionReturn(PETSC_SUCCESS);
   /* A job without time for a single step would be requeued forever. SIGTERM (scancel, or the hard time limit) means that the job
    * must end. */
@@ -132,7 +132,7 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   int          n_overrides;
   diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
   job         *j __attribute__((cleanup(job_destroy)))         = NULL;
-  run         *r                                               = NULL;
+  run         *r __attribute__((cleanup(run_destroy)))         = NULL;
   const bool   is_continued = command_value(line, "--continue") || command_value(line, "--requeue") || allocation_is_restart();
   if (!read_run_options(line, is_continued, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
@@ -146,7 +146,7 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
     o.force = true; /* a run without a checkpoint may be overwritten */
   }
   if (j) PetscCall(run_create(&j, &o, d, &r));
-  PetscCall(execute_run(line, d, r, code));
+  PetscCall(execute_run(line, d, &r, code));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +158,7 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
   int          n_overrides;
   diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
   job         *j __attribute__((cleanup(job_destroy)))         = NULL;
-  run         *r                                               = NULL;
+  run         *r __attribute__((cleanup(run_destroy)))         = NULL;
   if (!read_run_options(line, path, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,7 +169,7 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
   if (j) job_log_notices(j);
   if (j) PetscCall(run_continue(&j, &o, d, &r));
   if (j || !path) PetscCall(run_resume(&o, n_overrides, overrides, d, &r)); /* with --job: reports the missing run */
-  PetscCall(execute_run(line, d, r, code));
+  PetscCall(execute_run(line, d, &r, code));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

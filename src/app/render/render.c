@@ -43,12 +43,12 @@ PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owne
 {
   PetscFunctionBegin;
   char         path[4300];
-  diagnostics *d;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  *owner                                                       = NULL;
   snprintf(path, sizeof path, "%s/job.yaml", dir);
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read(path, 0, NULL, d, owner));
   PetscCall(diagnostics_close(d, stderr));
-  diagnostics_destroy(&d);
   render_view_of_job(*owner, view);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

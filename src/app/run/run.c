@@ -806,7 +806,7 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
 PetscErrorCode run_loop(run *r, exit_code *code)
 {
   PetscFunctionBegin;
-  run_end end;
+  run_end end = {RUN_FAILED, SS_EXIT_BUG, ""};
   timer_reset();
   run_counters_begin(&r->counters);
   const PetscErrorCode error = step_until_end(r, &end);
@@ -826,8 +826,8 @@ PetscErrorCode run_loop(run *r, exit_code *code)
 PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
-  run *r;
-  *out = NULL;
+  run *r __attribute__((cleanup(run_destroy))) = NULL; /* freed on every path that does not pass it to the caller */
+  *out                                         = NULL;
   PetscCall(memory_alloc("run", 1, sizeof *r, &r));
   r->job       = *j;
   *j           = NULL;
@@ -838,10 +838,7 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   PetscCall(scene_create(options->comm, &r->job->scene, d, &r->scene));
   if (r->scene) PetscCall(measures_check(r->scene, &r->job->measure, d));
   if (r->scene) PetscCall(petsc_options_check(formulations[r->job->formulation], r->scene, d));
-  if (!r->scene || diagnostics_count(d)) {
-    run_destroy(&r);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (!r->scene || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(petsc_options_set(r->job->scene.solver->petsc));
   PetscCall(formulation_create(formulations[r->job->formulation], r->scene, &r->formulation));
   r->history_groups = history_groups(r->scene, r->formulation->ops);
@@ -855,17 +852,18 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;
+  r    = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
-  PetscCall(run_build(j, options, d, out));
-  if (diagnostics_count(d)) run_destroy(out);
-  if (!*out) PetscFunctionReturn(PETSC_SUCCESS);
-  run *r = *out;
+  run *r __attribute__((cleanup(run_destroy))) = NULL;
   char path[4300];
+  *out = NULL;
+  PetscCall(run_build(j, options, d, &r));
+  if (!r || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   snprintf(path, sizeof path, "%s/job.yaml", r->dir);
   const bool is_used = access(path, F_OK) == 0;
   PetscCheck(
@@ -875,6 +873,8 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   PetscCall(run_lock_acquire(r->dir, &r->lock));
   if (is_used) PetscCall(checkpoint_drop_all(r->checkpoint_dir));
   PetscCall(run_open_outputs(r, -1));
+  *out = r;
+  r    = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -884,8 +884,8 @@ static PetscErrorCode check_job_name(const char *dir, const char *checkpoint, co
 {
   PetscFunctionBegin;
   char         path[4300];
-  document    *doc;
-  diagnostics *d;
+  document    *doc __attribute__((cleanup(document_destroy)))  = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
   snprintf(path, sizeof path, "%s/job.yaml", dir);
   PetscCall(document_create(&doc));
   PetscCall(diagnostics_create(&d));
@@ -896,8 +896,6 @@ static PetscErrorCode check_job_name(const char *dir, const char *checkpoint, co
   PetscCheck(!is_known || strcmp(name->text, job_name) == 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
              "%s belongs to the job \"%s\", but %s to the job \"%s\"; move the checkpoint away to continue from an older one", checkpoint,
              job_name, path, name->text);
-  diagnostics_destroy(&d);
-  document_destroy(&doc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -958,26 +956,28 @@ static PetscErrorCode restore_checkpoint(run *r, const found_run *f)
 static PetscErrorCode continue_with_job(job **j, found_run *f, const run_options *options, bool accept_all, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
-  job *before    = NULL;
-  int  n_changes = 0;
+  job *before __attribute__((cleanup(job_destroy))) = NULL;
+  run *r __attribute__((cleanup(run_destroy)))      = NULL;
+  int  n_changes                                    = 0;
   PetscCall(job_read_text(f->newest, f->origin.job_text, 0, NULL, d, &before));
   if (before) PetscCall(job_compare(before, *j, options->dir ? options->dir : "the run", accept_all, d, &n_changes));
-  job_destroy(&before);
-  if (diagnostics_count(d) == 0) PetscCall(run_build(j, options, d, out));
-  if (!*out) PetscFunctionReturn(PETSC_SUCCESS);
-  (*out)->lock       = f->lock;
-  (*out)->is_changed = n_changes > 0;
-  f->lock            = NULL;
-  PetscCall(restore_checkpoint(*out, f));
+  if (diagnostics_count(d) == 0) PetscCall(run_build(j, options, d, &r));
+  if (!r) PetscFunctionReturn(PETSC_SUCCESS);
+  r->lock       = f->lock;
+  r->is_changed = n_changes > 0;
+  f->lock       = NULL;
+  PetscCall(restore_checkpoint(r, f));
+  *out = r;
+  r    = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
-  found_run f;
-  job      *j = NULL;
-  *out        = NULL;
+  found_run f __attribute__((cleanup(found_run_destroy))) = {0};
+  job      *j __attribute__((cleanup(job_destroy)))       = NULL;
+  *out                                                    = NULL;
   PetscCheck(access(options->dir, F_OK) == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "%s: no such run directory; start the run with `stickslip run`", options->dir);
   PetscCall(find_newest_checkpoint(options->dir, &f));
@@ -986,15 +986,13 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
              options->dir);
   PetscCall(job_read_text(f.newest, f.origin.job_text, n_overrides, overrides, d, &j));
   if (j) PetscCall(continue_with_job(&j, &f, options, true, d, out)); /* overrides are intended changes */
-  job_destroy(&j);
-  found_run_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
-  found_run   f;
+  found_run   f __attribute__((cleanup(found_run_destroy))) = {0};
   char        dir[4300];
   run_options o = *options;
   *out          = NULL;
@@ -1007,7 +1005,6 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
     PetscCall(continue_with_job(j, &f, &o, o.accept_changes, d, out));
     job_destroy(j);
   }
-  found_run_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

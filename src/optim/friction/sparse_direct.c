@@ -57,10 +57,11 @@ static PetscErrorCode set_values(sparse_direct *s, const sparse_rows *a)
 
 static PetscErrorCode analyse(sparse_direct *s)
 {
-  const bool is_cholesky = s->kind == SPARSE_DIRECT_CHOLESKY;
-  char       type[64];
-  IS         row, col;
-  PetscBool  is_set;
+  const bool      is_cholesky = s->kind == SPARSE_DIRECT_CHOLESKY;
+  char            type[64];
+  IS              row, col;
+  PetscBool       is_set, is_used;
+  MatOrderingType ordering = MATORDERINGEXTERNAL;
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_cholmod_print", &is_set));
   if (is_cholesky && !is_set) PetscCall(PetscOptionsSetValue(NULL, "-mat_cholmod_print", "0")); /* we say what is wrong */
@@ -72,7 +73,10 @@ static PetscErrorCode analyse(sparse_direct *s)
              is_cholesky ? "Cholesky factors" : "LU factors", is_cholesky ? "-friction_cholesky_type" : "-friction_lu_type");
   PetscCall(MatFactorInfoInitialize(&s->info));
   s->info.fill = 5.0;
-  PetscCall(MatGetOrdering(s->matrix, MATORDERINGEXTERNAL, &row, &col));
+  /* packages order themselves; PETSc's own factors require an ordering */
+  PetscCall(MatFactorGetCanUseOrdering(s->factor, &is_used));
+  if (is_used) PetscCall(MatFactorGetPreferredOrdering(s->factor, is_cholesky ? MAT_FACTOR_CHOLESKY : MAT_FACTOR_LU, &ordering));
+  PetscCall(MatGetOrdering(s->matrix, ordering, &row, &col));
   if (is_cholesky) PetscCall(MatCholeskyFactorSymbolic(s->factor, s->matrix, row, &s->info));
   else PetscCall(MatLUFactorSymbolic(s->factor, s->matrix, row, col, &s->info));
   PetscCall(ISDestroy(&row));

@@ -80,6 +80,26 @@ static void wrong_options_are_bad_input(void **state)
   assert_command(SS_EXIT_ENVIRONMENT, "friction missing.hdf5");
 }
 
+/* Keys without effect with the method of the command line; with --all every method is used, so all keys have an effect. */
+static void keys_without_effect_are_bad_input(void **state)
+{
+  (void)state;
+  static const char *const lines[][2] = {
+      {"friction a.hdf5 --set expert.merit=1", "expert.merit: has no effect when method is automatic"},
+      {"friction a.hdf5 --solver splitting --set expert.merit=1", "expert.merit: has no effect when method is splitting"},
+      {"friction a.hdf5 --solver newton --set expert.local_solver=exact", "expert.local_solver: has no effect when method is newton"}};
+  write_slope("a.hdf5");
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+    assert_command(SS_EXIT_BAD_INPUT, lines[i][0]);
+    assert_contains(command_err, lines[i][1]);
+    assert_string_equal(command_out, "");
+  }
+  assert_command(SS_EXIT_OK, "friction a.hdf5 --solver newton --set expert.merit=1e-30 --max-iterations 1000 --tol 1e-4");
+  (void)command_do("friction a.hdf5 --all --set expert.merit=1e-30 --set expert.local_solver=exact --tol 1e-4");
+  assert_lacks(command_err, "has no effect");
+  assert_contains(command_out, "newton_prox"); /* all methods were run */
+}
+
 /* One iteration is not enough: exit code 6, and the iterate is written as a guess. */
 static void unsolved_problems_have_their_own_code(void **state)
 {
@@ -92,4 +112,5 @@ static void unsolved_problems_have_their_own_code(void **state)
 }
 
 TEST_MAIN(command_test(solutions_are_printed_and_written), command_test(several_files_give_a_table),
-          command_test(wrong_options_are_bad_input), command_test(unsolved_problems_have_their_own_code))
+          command_test(wrong_options_are_bad_input), command_test(keys_without_effect_are_bad_input),
+          command_test(unsolved_problems_have_their_own_code))

@@ -70,6 +70,42 @@ static void contradicting_options_are_bad_input(void **state)
   assert_false(command_exists("run"));
 }
 
+/* assert_command checks after each command that the run is freed. A file is missing or cannot be written: at creation, in the first
+ * step, at resume after the state has been read. */
+static void errors_free_the_run(void **state)
+{
+  (void)state;
+  assert_int_equal(system("mkdir -p a/history.csv b/result.yaml"), 0);
+  assert_command(SS_EXIT_ENVIRONMENT, "run job.yaml --out a --no-picture --quiet");
+  assert_contains(command_err, "a/history.csv");
+  assert_command(SS_EXIT_ENVIRONMENT, "run job.yaml --out b --no-picture --quiet");
+  assert_contains(command_err, "b/result.yaml");
+  assert_command(SS_EXIT_OK, "run job.yaml --out r --no-picture --quiet --steps 4");
+  assert_int_equal(system("mkdir empty; mv r/history.csv whole.csv; mkdir r/history.csv"), 0);
+  assert_command(SS_EXIT_ENVIRONMENT, "resume r --no-picture --quiet");
+  assert_contains(command_err, "r/history.csv");
+  assert_command(SS_EXIT_ENVIRONMENT, "run job.yaml --continue --out r --no-picture --quiet");
+  assert_command(SS_EXIT_BAD_INPUT, "resume r --set contact.frction=1");
+  assert_command(SS_EXIT_BAD_INPUT, "resume empty");
+  assert_contains(command_err, "no checkpoint to resume from");
+  assert_int_equal(system("rmdir r/history.csv; mv whole.csv r/history.csv; sed -i s/small/large/ r/job.yaml"), 0);
+  assert_command(SS_EXIT_ENVIRONMENT, "resume r --no-picture --quiet");
+  assert_contains(command_err, "belongs to the job \"small\"");
+  assert_int_equal(system("rm r/job.yaml"), 0);
+  assert_command(SS_EXIT_OK, "resume r --no-picture --quiet");
+  assert_int_equal(steps_of("r"), 10);
+}
+
+/* Contact in one Newton iteration does not converge, and the step is not repeated. */
+static void failed_steps_free_the_run(void **state)
+{
+  (void)state;
+  assert_command(SS_EXIT_STEP_FAILED,
+                 "run job.yaml --out r --no-picture --quiet --set bodies.ball.velocity=[0,0,-100] "
+                 "--set solver.newton.max_iterations=1 --set solver.newton.tolerance=1e-12 --set time.retry.halvings=0");
+  assert_true(command_exists("r/failure.txt") && command_exists("r/checkpoints"));
+}
+
 static void check_reports_errors_and_describes_scenes(void **state)
 {
   (void)state;
@@ -86,4 +122,5 @@ static void check_reports_errors_and_describes_scenes(void **state)
 }
 
 TEST_MAIN(command_test(run_writes_its_files), command_test(runs_are_not_overwritten), command_test(resumed_runs_are_equal),
-          command_test(contradicting_options_are_bad_input), command_test(check_reports_errors_and_describes_scenes))
+          command_test(contradicting_options_are_bad_input), command_test(errors_free_the_run), command_test(failed_steps_free_the_run),
+          command_test(check_reports_errors_and_describes_scenes))

@@ -238,6 +238,61 @@ static void test_ends_and_parallels(void **unused)
   }
 }
 
+/* Edges that have crossed, with the depth and the place of the crossing. Their triangles extend beyond the ends of the edges; crossings
+ * there belong to points. */
+static void test_crossed(void **unused)
+{
+  static const struct {
+    double height, along_a, along_b; /* of a above b; where a and b cross, as fractions of the edges */
+    bool   is_crossed;
+  } cases[]               = {{-0.1, 0.5, 0.5, true},   {-0.1, 0.7, 0.2, true},   {0.1, 0.5, 0.5, false},   {-0.1, 0.999, 0.5, true},
+                             {-0.1, 0.001, 0.5, true}, {-0.1, 0.5, 0.999, true}, {-0.1, 0.5, 0.001, true}, {-0.1, 1.1, 0.5, false},
+                             {-0.1, -0.1, 0.5, false}, {-0.1, 0.5, 1.1, false},  {-0.1, 0.5, -0.1, false}, {-0.1, 1.0 + 1e-7, 0.5, false},
+                             {-0.1, 1e-7, 0.5, false}};
+  const edge_star star[2] = {{{0, 1, 2, 3}, false}, {{0, 1, 2, 3}, false}};
+  (void)unused;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    double x[24], at[2], depth;
+    int    side, before;
+    roof(x, true, 1, 1, cases[k].height);
+    roof(x + 12, false, 1, 1, 0.0);
+    for (int i = 0; i < 4; ++i) { /* third nodes at 3 m along the edge, one to each side */
+      if (i >= 2) x[3 * i] = i == 2 ? 3.0 : -3.0, x[12 + 3 * i + 1] = i == 2 ? 3.0 : -3.0;
+      x[3 * i] += 0.5 - cases[k].along_a, x[12 + 3 * i + 1] += 0.5 - cases[k].along_b;
+    }
+    assert_int_equal(edge_pair_is_crossed(star, x, &side, at, &depth), cases[k].is_crossed);
+    if (!cases[k].is_crossed) continue;
+    assert_close(depth, 0.1, 1e-15);
+    assert_close(at[0], cases[k].along_a, 1e-14);
+    assert_close(at[1], cases[k].along_b, 1e-14);
+    double above[24]; /* the collision from above has the opposite side: then b was below a */
+    roof(above, true, 1, 1, 0.1);
+    memcpy(above + 12, x + 12, 12 * sizeof *x);
+    for (int i = 0; i < 4; ++i) above[3 * i] = x[3 * i], above[3 * i + 1] = x[3 * i + 1], above[3 * i + 2] = x[3 * i + 2] + 0.2;
+    assert_true(edge_pair_collides(star, above, x, false, &before, at));
+    assert_int_equal(side, before);
+  }
+}
+
+/* The outside at an edge of a closed surface is the sum of the unit normals of its triangles and does not depend on their sizes: one side falls by 37
+ * degrees, the other is folded under it. */
+static void test_outside_of_folds(void **unused)
+{
+  static const double sizes[] = {0.01, 1.0, 100.0}, up[3] = {0.0, 0.0, 1.0}, down[3] = {0.0, 0.0, -1.0};
+  const edge_star     star = {{0, 1, 2, 3}, true};
+  (void)unused;
+  for (int k = 0; k < 9; ++k) {
+    const double a = sizes[k / 3], b = sizes[k % 3];
+    /* the heights of the normals are 0.8 and -0.6, in this order or the other */
+    const double x[12]     = {0, -1, 0, 0, 1, 0, -0.8 * a, 0, -0.6 * a, -0.6 * b, 0, -0.8 * b};
+    const double other[12] = {0, -1, 0, 0, 1, 0, 0.6 * a, 0, -0.8 * a, 0.8 * b, 0, -0.6 * b};
+    assert_int_equal(edge_star_is_outermost(&star, x, up), true);
+    assert_int_equal(edge_star_is_outermost(&star, other, up), true);
+    assert_int_equal(edge_star_is_outermost(&star, x, down), false);
+    assert_int_equal(edge_star_is_outermost(&star, other, down), false);
+  }
+}
+
 static void test_star(void **unused)
 {
   (void)unused;
@@ -270,4 +325,5 @@ TEST_MAIN(cmocka_unit_test_setup_teardown(test_fractions, patches_setup, patches
           cmocka_unit_test_setup_teardown(test_exchange, patches_setup, patches_teardown),
           cmocka_unit_test_setup_teardown(test_outermost, patches_setup, patches_teardown),
           cmocka_unit_test_setup_teardown(test_ends_and_parallels, patches_setup, patches_teardown),
-          cmocka_unit_test_setup_teardown(test_star, patches_setup, patches_teardown))
+          cmocka_unit_test_setup_teardown(test_star, patches_setup, patches_teardown), cmocka_unit_test(test_crossed),
+          cmocka_unit_test(test_outside_of_folds))

@@ -1,4 +1,4 @@
-/* Tables of joint positions: mimic joints, initial positions, and the message for each error. */
+/* Articulated bodies from a job: size, tables of joint positions, mimic joints, initial positions, and the message for each error. */
 #include "articulated_fixture.h"
 #include "temporary.h"
 #include <stdio.h>
@@ -53,6 +53,19 @@ static void test_follow(void **state)
   assert_no_leak();
 }
 
+/* The distance of the farthest joint or centre of mass from the first joint, wherever that is. */
+static void test_size(void **state)
+{
+  (void)state;
+  made m =
+      make_with("{links: {upper: {mass: 1, center_of_mass: [5, 3, 8], inertia: [1, 1, 1, 0, 0, 0]}, "
+                "hand: {mass: 1, center_of_mass: [5, 3, 10], inertia: [1, 1, 1, 0, 0, 0]}}, joints: {hinge: {type: revolute, child: upper, "
+                "at: [5, 3, 7], axis: [0, 1, 0]}, wrist: {type: revolute, parent: upper, child: hand, at: [5, 3, 9], axis: [0, 1, 0]}}}",
+                0.0, 1e-2);
+  assert_close(sound(&m)->size, 3.0, 1e-14);
+  drop(&m);
+}
+
 static void check_refused(const char *table, const char *joints, const char *message)
 {
   made m = make(table, joints);
@@ -98,4 +111,4 @@ static int make_file(void **state)
 }
 static int remove_file(void **state) { return (void)state, unlink(file); }
 
-TEST_MAIN(cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_errors, remove_file))
+TEST_MAIN(cmocka_unit_test(test_size), cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_errors, remove_file))

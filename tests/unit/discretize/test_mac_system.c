@@ -659,35 +659,138 @@ static void faces_above_the_surface_are_accelerated(void **unused)
 
 /* --- which cells are active: dense and filled ones ------------------------------------------------------------------- */
 
-static bool hill(const double x[3]) { return x[2] < 0.3 + 0.3 * x[0] && x[0] + x[1] < 1.3; }
-
-static void dense_and_filled_cells_are_active(void **unused)
+/* A hill around a box, or without one. */
+static const double block_half[3] = {0.26, 0.23, 0.17}, block_at[3] = {0.42, 0.47, 0.25};
+static bool         has_block;
+static bool         hill(const double x[3])
 {
-  (void)unused;
-  int64_t        n_active = 0, n_empty = 0, n_sparse = 0;
+  bool is_in_block = has_block;
+  for (int a = 0; a < 3; ++a) is_in_block = is_in_block && fabs(x[a] - block_at[a]) < block_half[a];
+  return x[2] < 0.3 + 0.3 * x[0] && x[0] + x[1] < 1.3 && !is_in_block;
+}
+
+/* Cells that a solid cuts are compared by the density in their open part; with ghost values density does not count. */
+static void check_active_cells(bool has_solid, int fractions)
+{
+  int64_t        n_active = 0, n_empty = 0, n_sparse = 0, n_cut = 0, n_closed = 0;
   mac_scene      c;
   mac_scene_spec m = {
       .h = 0.1, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .is_filled = hill, .density = 1500.0, .friction = 0.5, .jitter = 0.8};
   mac_system y = {0};
+  level_set *box;
+  has_block = has_solid;
   mac_scene_create(&c, &m);
+  c.o.fractions = fractions;
   for (int64_t s = 0; s < c.s.grid.n_slots; ++s)
     if (s % 7 == 0) c.s.rho[s] *= 0.45; /* some cells on both sides of the threshold */
-  assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  assert_ok(level_set_box((double[3]){-block_half[0], -block_half[1], -block_half[2]}, block_half, &box));
+  const mac_solid solid = {
+      .n = 1, .sets = &box, .frame = mac_frame_at(block_at[0], block_at[1], block_at[2]), .is_unknown = true, .friction = INFINITY};
+  assert_ok(mac_system_assemble(&c.s, &c.o, has_solid, &solid, 0.01, &y));
   for (int64_t s = 0; s < c.s.grid.n_slots; ++s) {
     int32_t ijk[3];
     mac_grid_cell(&c.s.grid, s, ijk);
-    const bool is_inside = mac_grid_is_inside(&c.s.grid, ijk), is_dense = c.s.rho[s] > 0.4 * 1500.0,
+    bool         is_open = false;
+    const double share   = c.s.rho[s] / 1500.0 + 1.0 - y.weights.cell_fluid[s];
+    const bool   is_in = mac_grid_is_inside(&c.s.grid, ijk), is_dense = fractions == MAC_FRACTIONS_GHOST || share > 0.4,
                is_filled = y.weights.cell_liquid[s] > 0.01;
-    assert_int_equal(y.cell_of[s] >= 0, is_inside && is_dense && is_filled);
-    n_active += is_inside && is_dense && is_filled, n_empty += is_inside && !is_filled, n_sparse += is_inside && is_filled && !is_dense;
+    for (int a = 0; a < 3 && is_in; ++a) {
+      const int64_t upper = mac_grid_slot(&c.s.grid, ijk[0] + (a == 0), ijk[1] + (a == 1), ijk[2] + (a == 2));
+      is_open             = is_open || y.weights.face_fluid[a][s] > 0.0 || (upper >= 0 && y.weights.face_fluid[a][upper] > 0.0);
+    }
+    assert_int_equal(y.cell_of[s] >= 0, is_in && is_dense && is_filled && is_open);
+    n_active += y.cell_of[s] >= 0, n_empty += is_in && !is_filled, n_sparse += is_in && is_filled && !is_dense;
+    n_cut += y.cell_of[s] >= 0 && c.s.rho[s] <= 0.4 * 1500.0, n_closed += is_in && is_dense && is_filled && !is_open;
   }
-  mac_system_destroy(&y), mac_scene_destroy(&c);
-  assert_true(n_active > 100 && n_empty > 10 && n_sparse > 10);
+  mac_system_destroy(&y), mac_scene_destroy(&c), level_set_destroy(&box);
+  assert_true(n_active > 100 && n_empty > 10);
+  assert_true(fractions == MAC_FRACTIONS_GHOST ? n_cut > 0 : n_sparse > 10);
+  assert_true(!has_solid || (n_cut > 10 && n_closed > 0));
+}
+
+static void dense_and_filled_cells_are_active(void **unused)
+{
+  (void)unused;
+  check_active_cells(false, MAC_FRACTIONS_VOLUME);
+  check_active_cells(true, MAC_FRACTIONS_VOLUME);
+  check_active_cells(false, MAC_FRACTIONS_GHOST);
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(surfaces_are_free),
-          cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
+/* --- loans of mass --------------------------------------------------------------------------------------------------- */
+
+static double momentum_of_axis(const mac_state *s, int axis)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < s->grid.n_slots; ++i) sum += s->mass[axis][i] * s->u[axis][i];
+  return sum;
+}
+
+/* A full box in which a few faces have nearly no mass: each gets the smallest mass of 0.4 x 0.05 of a full face from its neighbours
+ * along all axes, in equal parts, but nothing from another light face. Mass and momentum are conserved when masses are lent and,
+ * after any change of the velocities, when they are returned. */
+static void light_faces_borrow_mass(void **unused)
+{
+  static const int32_t light[][3] = {{4, 4, 4}, {4, 4, 5}, {2, 6, 6}, {7, 7, 2}, {7, 7, 3}, {7, 6, 3}};
+  static const int     axis_of[] = {0, 0, 1, 2, 2, 2}, lenders[] = {5, 5, 6, 5, 4, 5};
+  enum { N_LIGHT = sizeof axis_of / sizeof *axis_of };
+  mac_scene      c;
+  mac_scene_spec m = {.h = 0.1, .n = {10, 10, 10}, .wall = MAC_ALL_SMOOTH, .density = 1500.0, .friction = 0.5};
+  mac_system     y = {0};
+  double         before[3], mass[3] = {0.0}, lent[3] = {0.0};
+  int64_t        n_loans = 0;
+  (void)unused;
+  mac_scene_create(&c, &m);
+  for (int a = 0; a < 3; ++a)
+    for (int64_t s = 0; s < c.s.grid.n_slots; ++s)
+      c.s.u[a][s] = mac_grid_is_closed(&c.s.grid, a, s) ? 0.0 : random_range(4, (uint64_t)s, (uint64_t)a, -1.0, 1.0);
+  for (int k = 0; k < N_LIGHT; ++k) c.s.mass[axis_of[k]][mac_grid_slot(&c.s.grid, light[k][0], light[k][1], light[k][2])] = 1e-4;
+  for (int a = 0; a < 3; ++a) {
+    before[a] = momentum_of_axis(&c.s, a);
+    for (int64_t s = 0; s < c.s.grid.n_slots; ++s) mass[a] += c.s.mass[a][s];
+  }
+  assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+  for (int k = 0; k < N_LIGHT; ++k) {
+    const int     a    = axis_of[k];
+    const int32_t face = y.face_of[a][mac_grid_slot(&c.s.grid, light[k][0], light[k][1], light[k][2])];
+    int           n    = 0;
+    for (int64_t q = 0; q < y.n_loans; ++q) {
+      if (y.loan[q].face != face) continue;
+      ++n;
+      assert_int_equal(y.face_axis[y.loan[q].lender], a);
+      for (int other = 0; other < N_LIGHT; ++other)
+        if (axis_of[other] == a)
+          assert_true(y.loan[q].lender != y.face_of[a][mac_grid_slot(&c.s.grid, light[other][0], light[other][1], light[other][2])]);
+    }
+    assert_int_equal(n, lenders[k]);
+    n_loans += n;
+    assert_close(y.mass[a][y.face_slot[face]], 0.4 * 0.05 * 1500.0 * 1e-3, 1e-14);
+  }
+  assert_int_equal(y.n_loans, n_loans);
+  double *u = doubles(y.n_faces), moved[3];
+  for (int a = 0; a < 3; ++a) moved[a] = lent[a] = 0.0;
+  for (int64_t f = 0; f < y.n_faces; ++f) {
+    const int    a    = y.face_axis[f];
+    const double here = y.mass[a][y.face_slot[f]];
+    lent[a] += here * y.u[f];
+    assert_close(y.mobility[f], y.dt * y.weight[f] / here, 1e-13 * y.mobility[f]);
+    u[f] = y.u[f] + random_range(5, (uint64_t)f, 0, -1.0, 1.0); /* pressure and stress */
+    moved[a] += here * u[f];
+  }
+  for (int a = 0; a < 3; ++a) {
+    double now = 0.0;
+    for (int64_t s = 0; s < c.s.grid.n_slots; ++s) now += y.mass[a][s];
+    assert_close(now, mass[a], 1e-12 * mass[a]);
+    assert_close(lent[a], before[a], 1e-12 * mass[a]);
+  }
+  mac_system_store_velocity(&y, u, &c.s);
+  for (int a = 0; a < 3; ++a) assert_close(momentum_of_axis(&c.s, a), moved[a], 1e-12 * mass[a]);
+  memory_free(&u), mac_system_destroy(&y), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(light_faces_borrow_mass),
+          cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
           cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(wall_friction_stops_sliding),
           cmocka_unit_test(all_sides_have_the_same_boundary_condition), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(hydrostatics), cmocka_unit_test(the_same_bits_on_any_number_of_threads),

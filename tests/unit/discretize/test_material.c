@@ -1,4 +1,4 @@
-/* Constitutive laws: what must hold for every law, and the elastic and snow laws in each of their branches. */
+/* Constitutive laws: properties of all laws, and the derivatives of the elastic ones. */
 #include "core/eigen3.h"
 #include "material_fixture.h"
 
@@ -27,29 +27,6 @@ static material *make(int i)
   material *m;
   assert_ok(material_from_text(cases[i].name, cases[i].text, &m));
   return m;
-}
-
-static void registry_matches_keys(void **state)
-{
-  (void)state;
-  int n = 0;
-  for (; material_laws[n]; ++n) {
-    assert_string_equal(material_laws[n]->name, material_table.variants[n].name);
-    assert_ptr_equal(material_laws[n]->keys, material_table.variants[n].table);
-    assert_true(material_laws[n]->n_state <= MATERIAL_MAX_STATE);
-  }
-  for (int i = 0; i <= n + 2; ++i) /* every struct starts with the density */
-    assert_true(strcmp(material_table.variants[i].table->keys[0].name, "density") == 0 &&
-                material_table.variants[i].table->keys[0].offset == 0);
-  assert_string_equal(material_table.variants[n].name, "rigid");
-  assert_string_equal(material_table.variants[n + 1].name, "granular");
-  assert_string_equal(material_table.variants[n + 2].name, "liquid");
-  assert_null(material_table.variants[n + 3].name);
-  material *rigid;
-  assert_ok(material_create("steel", NULL, NULL, 7800, &rigid));
-  assert_true(rigid->density == 7800 && !rigid->law);
-  material_destroy(&rigid), material_destroy(&rigid);
-  assert_null(rigid);
 }
 
 /* Rotations cost nothing: stress and energy of F = R vanish to round-off, wherever there is no history. */
@@ -191,68 +168,6 @@ static void derivative_inverted(void **state)
     for (int k = 0; k < 9; ++k) assert_true(isfinite(dP[k]));
     material_destroy(&m);
   }
-}
-
-/* Hooke's law at any stretch: s - 1 = p/E along a pull p per undeformed area, and -nu times that across it. */
-static void linear_corotated_is_hooke(void **state)
-{
-  (void)state;
-  material *m = make(LINEAR_COROTATED);
-  for (int repeat = 0; repeat < 20; ++repeat) {
-    const double e = 0.5 * random_unit(), pull = e * E;
-    double       R[9], F[9], P[9];
-    random_rotation(R);
-    const double D[9] = {1.0 + e, 0, 0, 0, 1.0 - 0.3 * e, 0, 0, 0, 1.0 - 0.3 * e}, S[9] = {pull, 0, 0, 0, 0, 0, 0, 0, 0};
-    m3_mul(F, R, D), m3_mul(P, R, S);
-    const response r = respond(m, F, NULL);
-    for (int k = 0; k < 9; ++k) assert_close(r.P[k], P[k], 64.0 * DBL_EPSILON * E);
-  }
-  material_destroy(&m);
-}
-
-/* Implicit snow: none, one, two, three stretches limited, on either side, equal ones too. Limits 0.9 and 1.05. */
-static void derivative_snow(void **state)
-{
-  (void)state;
-  material           *m         = make(SNOW);
-  static const double list[][3] = {{1.02, 1.0, 0.95},      {1.2, 1.0, 0.95},
-                                   {1.02, 1.0, 0.7},       {1.2, 1.0, 0.7},
-                                   {1.2, 1.1, 1.0},        {1.3, 1.2, 0.7},
-                                   {1.3, 1.2, 1.1},        {0.8, 0.7, 0.6},
-                                   {1.0, 1.0, 1.0},        {0.8, 0.8, 0.8},
-                                   {1.2, 1.2, 0.8},        {1.2, 0.8, 0.8},
-                                   {1.2, 1.2, 1.2 - 1e-9}, {1.05 + 1e-2, 1.05 - 1e-2, 1.0}};
-  for (int j = 0; j < (int)(sizeof list / sizeof *list); ++j) {
-    assert_derivative(m, list[j], cases[SNOW].state, 5e-4, 2.0 * E);
-    assert_derivative(m, list[j], (const double[]){1.1}, 5e-4, 2.0 * E); /* softer */
-  }
-  material_destroy(&m);
-}
-
-/* Limits, plastic volume and hardening of snow by hand; returning twice does nothing; elastic states keep every bit. */
-static void snow_return(void **state)
-{
-  (void)state;
-  material    *m    = make(SNOW);
-  double       F[9] = {1.2, 0, 0, 0, 1.0, 0, 0, 0, 0.8}, packed = 1.0;
-  const double expected[3] = {1.05, 1.0, 0.9};
-  response     before      = respond(m, F, &packed);
-  assert_int_equal(material_accept(m, 1, 1, NULL, F, &packed, NULL), 1);
-  for (int k = 0; k < 9; ++k) assert_close(F[k], k % 4 ? 0.0 : expected[k / 4], 8 * DBL_EPSILON);
-  assert_close(packed, 1.2 * 0.8 / (1.05 * 0.9), 8 * DBL_EPSILON);
-  double unhardened = 1.0; /* the implicit stress, Kirchhoff, was that of the returned state with the history it had */
-  for (int k = 0; k < 3; ++k)
-    assert_close(before.P[4 * k] * (k == 0 ? 1.2 : k == 1 ? 1.0 : 0.8), respond(m, F, &unhardened).P[4 * k] * expected[k], 1e-12 * E);
-  double again[9], volume = packed;
-  memcpy(again, F, sizeof again);
-  assert_int_equal(material_accept(m, 1, 1, NULL, again, &volume, NULL), 1);
-  for (int k = 0; k < 9; ++k) assert_close(again[k], F[k], 8 * DBL_EPSILON);
-  assert_close(volume, packed, 8 * DBL_EPSILON);
-
-  const double soft = respond(m, (const double[9]){1.01, 0, 0, 0, 1, 0, 0, 0, 1}, (const double[]){1.0}).P[0];
-  const double hard = respond(m, (const double[9]){1.01, 0, 0, 0, 1, 0, 0, 0, 1}, (const double[]){0.9}).P[0];
-  assert_close(hard / soft, exp(10.0 * 0.1), 1e-12);
-  material_destroy(&m);
 }
 
 static void elastic_states_keep_their_bits(void **state)
@@ -411,9 +326,7 @@ static void projected_tangents_are_nearest(void **state)
   material_destroy(&m);
 }
 
-TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(projected_tangents_are_nearest), cmocka_unit_test(registry_matches_keys),
-          cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic), cmocka_unit_test(spectral_quotients),
-          cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted),
-          cmocka_unit_test(linear_corotated_is_hooke), cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return),
-          cmocka_unit_test(elastic_states_keep_their_bits), cmocka_unit_test(first_bad_point_is_reported),
-          cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))
+TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(projected_tangents_are_nearest), cmocka_unit_test(rest),
+          cmocka_unit_test(objective_and_isotropic), cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient),
+          cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted), cmocka_unit_test(elastic_states_keep_their_bits),
+          cmocka_unit_test(first_bad_point_is_reported), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))

@@ -152,5 +152,26 @@ static void buffers_are_written(void **state)
   folder_remove(folder);
 }
 
-TEST_MAIN(cmocka_unit_test(buffers_are_written), cmocka_unit_test(test_at_once), cmocka_unit_test(test_put_off),
-          cmocka_unit_test(test_time_is_up))
+/* No file, an empty one, a folder in its place. */
+static void files_are_read_whole(void **state)
+{
+  (void)state;
+  char   folder[256], path[300], *text;
+  size_t n = 1;
+  folder_make(folder);
+  snprintf(path, sizeof path, "%s/none", folder);
+  assert_ok(file_read_text(path, &text, &n));
+  assert_true(!text && n == 0);
+  write_text(folder, "none", "");
+  assert_ok(file_read_text(path, &text, &n));
+  assert_true(text && *text == '\0' && n == 0);
+  memory_free(&text);
+  assert_int_equal(file_read_text(folder, &text, &n), PETSC_ERR_FILE_READ);
+  assert_non_null(strstr(error_message(), folder));
+  assert_true(!text && n == 0);
+  error_clear();
+  folder_remove(folder);
+}
+
+TEST_MAIN(cmocka_unit_test(files_are_read_whole), cmocka_unit_test(buffers_are_written), cmocka_unit_test(test_at_once),
+          cmocka_unit_test(test_put_off), cmocka_unit_test(test_time_is_up))

@@ -1,24 +1,8 @@
 /* Conjugate gradients on the free unknowns of a bound-constrained program: inside a KSP of PETSc, and the outcome of programs
  * without a solution. */
 #include "box_fixture.h"
+#include "linear_solver_fixture.h"
 #include "optim/bounds/bounds_cg.h"
-#include "optim/optim.h"
-
-/* A linear solver with the prefix test_ and these options of PETSc. */
-static linear_solver *create_with(const char *options)
-{
-  linear_solver *s;
-  assert_ok(optim_register_all());
-  assert_ok(PetscOptionsInsertString(NULL, options));
-  assert_ok(linear_solver_create(PETSC_COMM_SELF, "test_", &s));
-  return s;
-}
-
-static void destroy_with(linear_solver *s)
-{
-  linear_solver_destroy(&s);
-  assert_ok(PetscOptionsClear(NULL));
-}
 
 /* The default KSP type gives the bits and the counters of the solver without PETSc; other types give the solution. */
 static void types_of_ksp(void **state)

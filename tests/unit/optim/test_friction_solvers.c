@@ -231,6 +231,77 @@ static void loose_sets_are_left_to_the_gradient(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(loose_sets_are_left_to_the_gradient), cmocka_unit_test(all_find_the_solution),
+/* A tolerance that rounding does not permit: every stage of a sequence runs and the best impulses of all are returned, with their
+ * velocities. `enough` ends automatic before the stages for problems that are hard to solve; a limit on iterations counts those of all
+ * stages. */
+static void every_stage_keeps_the_best_result(void **state)
+{
+  static const struct {
+    int         method;
+    int64_t     max_iterations;
+    double      enough;
+    const char *stages;
+  } c[] = {{FRICTION_METHOD_NEWTON_PROX, 0, 0.0, "newton_prox, splitting"},
+           {FRICTION_METHOD_NEWTON_PROX, 400, 0.0, "newton_prox, splitting"},
+           {FRICTION_METHOD_AUTOMATIC, 0, 0.0, "splitting, newton_prox, interior_point, newton_prox, splitting"},
+           {FRICTION_METHOD_AUTOMATIC, 0, 1e-3, "splitting, newton_prox, interior_point"}};
+  bench b;
+  (void)state;
+  bench_create(&b, 37, 4, 6, 5, 6, 0.3);
+  friction_options       o = scene_options(&b.doc);
+  const friction_problem p = problem_of(&b);
+  o.tolerance              = 1e-300;
+  for (size_t k = 0; k < sizeof c / sizeof *c; ++k) {
+    friction_result out;
+    o.method = c[k].method, o.max_iterations = c[k].max_iterations, o.enough = c[k].enough;
+    memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
+    assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
+    assert_int_not_equal(out.status, FRICTION_OK);
+    assert_string_equal(out.method, c[k].stages);
+    assert_true(out.scaled <= 1e-14);
+    law_holds(friction_solvers[o.method].name, &b, 1e-12);
+    friction_velocity(&p, b.r, b.other);
+    assert_memory_equal(b.u, b.other, (size_t)p.n * 3 * sizeof *b.u);
+    if (o.max_iterations > 0) assert_int_equal(out.iterations, o.max_iterations);
+    assert_true(c[k].enough > 0.0 || out.iterations >= 400);
+  }
+  document_destroy(&b.doc);
+  bench_destroy(&b);
+}
+
+/* Two contacts close from opposite sides of one body: u_2 = -u_1 - 2, so that both cannot open. No method reaches a small absolute
+ * error; impulses stay finite and in their cones. (Errors relative to the impulses tend to zero, because these grow without bound.) */
+static void problems_without_solution_are_not_solved(void **state)
+{
+  bench b;
+  (void)state;
+  bench_create(&b, 38, 1, 6, 5, 2, 0.3);
+  sparse_rows *H = &b.scene.H;
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(H->start[i + 4] - H->start[i + 3], 6);
+    for (int k = 0; k < 6; ++k) H->value[H->start[i + 3] + k] = -H->value[H->start[i] + k];
+    b.scene.q[i] = b.scene.q[i + 3] = i == 0 ? -1.0 : 0.0;
+  }
+  delassus_destroy(&b.w);
+  assert_ok(delassus_create_system(&b.scene.M, H, &b.w));
+  friction_options       o = scene_options(&b.doc);
+  const friction_problem p = problem_of(&b);
+  o.error                  = FRICTION_ERROR_ABSOLUTE;
+  for (o.method = 0; o.method < FRICTION_N_METHODS; ++o.method) {
+    friction_result out;
+    o.max_iterations = o.method == FRICTION_METHOD_AUTOMATIC ? 0 : 300; /* automatic: all its stages */
+    memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
+    assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
+    assert_int_not_equal(out.status, FRICTION_OK);
+    assert_true(fmin(b.u[0], b.u[3]) <= -1.0 + 1e-6 && out.absolute > 1.0);
+    for (int64_t a = 0; a < p.n; ++a)
+      assert_true(isfinite(b.r[3 * a]) && hypot(b.r[3 * a + 1], b.r[3 * a + 2]) <= p.mu[a] * b.r[3 * a] * (1.0 + 1e-9));
+  }
+  document_destroy(&b.doc);
+  bench_destroy(&b);
+}
+
+TEST_MAIN(cmocka_unit_test(every_stage_keeps_the_best_result), cmocka_unit_test(problems_without_solution_are_not_solved),
+          cmocka_unit_test(loose_sets_are_left_to_the_gradient), cmocka_unit_test(all_find_the_solution),
           cmocka_unit_test(all_solve_unsymmetric_blocks), cmocka_unit_test(the_unit_of_mass_does_not_matter),
           cmocka_unit_test(all_start_from_a_guess_and_keep_limits), cmocka_unit_test(all_give_the_same_bits_on_any_threads))

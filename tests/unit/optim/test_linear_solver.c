@@ -1,7 +1,6 @@
 /* linear_solver: a system with its own factorisation, and the KSP and PC types of PETSc in its place. */
-#include "optim/linear/linear_solver.h"
+#include "linear_solver_fixture.h"
 #include "core/stop.h"
-#include "test.h"
 #include <math.h>
 #include <string.h>
 
@@ -202,21 +201,6 @@ static void test_weights(void **state)
     assert_ok(PetscOptionsClear(NULL));
   }
   assert_no_leak();
-}
-
-/* A new solver with these options of PETSc. */
-static linear_solver *create_with(const char *options)
-{
-  linear_solver *s;
-  assert_ok(PetscOptionsInsertString(NULL, options));
-  assert_ok(linear_solver_create(PETSC_COMM_SELF, "test_", &s));
-  return s;
-}
-
-static void destroy_with(linear_solver *s)
-{
-  linear_solver_destroy(&s);
-  assert_ok(PetscOptionsClear(NULL));
 }
 
 /* System of the fixture with KSP type `ksp` and the default factorisation, without weights. */

@@ -8,6 +8,7 @@
 #include "core/team.h"
 #include "app/run/run_history.h"
 #include "sim/step/step_frame.h"
+#include "optim/friction/friction.h"
 #include "optim/friction/mass_factor.h"
 
 #define HEAD                                                                                                                               \
@@ -44,6 +45,28 @@ static void test_slip_distance(void **state)
   assert_close(v3_norm(b->v), 0.0, 1e-9);
   close_world(&w);
   assert_no_leak();
+}
+
+/* The report states the method that solved the friction problem, by its number in the table of methods; automatic: that of its
+ * sequence. A step without contact has none. */
+static void test_friction_method_is_reported(void **state)
+{
+  (void)state;
+  for (int k = 0; k < FRICTION_N_METHODS; ++k)
+    for (int touches = 0; touches < 2; ++touches) {
+      world w;
+      char  text[2000];
+      snprintf(text, sizeof text,
+               HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                    "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, %s], radius: 0.1}}, velocity: [1, 0, -0.1]}\n"
+                    "contact: {friction: 0.3}\nsolver: {friction: {method: %s}}\n",
+               touches ? "0.1" : "1.0", friction_solvers[k].name);
+      open_world(text, &w);
+      step(&w);
+      assert_int_equal(w.report.friction_iterations > 0, touches);
+      assert_int_equal(w.report.friction_method, !touches ? -1 : k == FRICTION_METHOD_AUTOMATIC ? FRICTION_METHOD_SPLITTING : k);
+      close_world(&w);
+    }
 }
 
 /* All contacts slide at 1 m/s against their friction; one slides at `slow` and is turned by `angle`: that is the largest angle,
@@ -654,9 +677,9 @@ static void test_refused(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold),
-          cmocka_unit_test(test_friction_angle), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
-          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held),
+TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_friction_method_is_reported),
+          cmocka_unit_test(test_threshold), cmocka_unit_test(test_friction_angle), cmocka_unit_test(test_momentum_and_energy),
+          cmocka_unit_test(test_threads), cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held),
           cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped),
           cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_matrix_at_rest),
           cmocka_unit_test(test_matrix_far_from_rest))
