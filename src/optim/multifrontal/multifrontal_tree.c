@@ -1,4 +1,4 @@
-/* Symbolic analysis. It works on groups: runs of unknowns with the same neighbours and the same terms. */
+/* Symbolic analysis. It works on groups: consecutive unknowns with the same neighbours and the same terms. */
 #include "optim/multifrontal/multifrontal_tree.h"
 #include "core/memory.h"
 #include <metis.h>
