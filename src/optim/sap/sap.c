@@ -1,5 +1,5 @@
-/* Implementation: line searches, Newton's method, and the independent error. In a line search only the terms are evaluated; the
- * products with A are computed once per direction. */
+/* Implementation: line searches, Newton's method, and the error of given velocities. A line search evaluates only the terms; products
+ * with A are computed once per search direction. */
 #include "optim/sap/sap.h"
 #include "core/memory.h"
 #include "core/stop.h"
