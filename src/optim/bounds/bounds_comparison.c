@@ -1,4 +1,4 @@
-/* The linear systems that the three methods share: A + diag(shift), with its preconditioner, solved by conjugate gradients. */
+/* Linear systems of the three methods: A + diag(shift) and its preconditioner, solved by conjugate gradients. */
 #include "optim/bounds/bounds_comparison.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_cg.h"

@@ -1,4 +1,4 @@
-/* Iterates, gradients and norms are evaluated in fused passes, chunk by chunk: large programs are limited by memory bandwidth. */
+/* Each loop over a chunk updates iterate, gradient and norms together, because memory bandwidth limits the speed of large programs. */
 #include "optim/bounds/mprgp.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_face.h"
