@@ -1,4 +1,4 @@
-/* The decisions use predicted numbers of sweeps: the convergence rate so far against the estimated cost of a Newton run. */
+/* Each decision compares the number of sweeps predicted from the convergence rate with the estimated cost of a Newton run in sweeps. */
 #include "optim/friction/automatic.h"
 #include "core/timer.h"
 #include "optim/friction/gradient.h"

@@ -1,4 +1,4 @@
-/* Two builders: cliques of the graph of W for stored blocks, components of M for systems. */
+/* Implementation: groups from stored blocks (cliques of the graph of W), then groups from M and H (components of M). */
 #include "optim/friction/contact_groups.h"
 #include "core/memory.h"
 #include "core/team.h"

@@ -1,4 +1,5 @@
-/* Stored blocks, or a system M, H with the factor of M; then the diagonal is computed at creation and the blocks at first use. */
+/* The operator of stored blocks, or of a system M, H with the factor of M. A system computes its diagonal blocks at creation, and all
+ * other blocks when they are first needed. */
 #include "optim/friction/delassus.h"
 #include "core/math3.h"
 #include "core/memory.h"

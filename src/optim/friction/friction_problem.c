@@ -1,4 +1,4 @@
-/* Input check and error norms; sums run over chunks that depend on n alone. */
+/* Implementation: input check and error norms. Sums run over chunks whose borders depend on n alone. */
 #include "optim/friction/friction_problem.h"
 #include "core/math3.h"
 #include "optim/friction/cone.h"
