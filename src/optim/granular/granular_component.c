@@ -1,4 +1,4 @@
-/* Implementation: extraction of rows and couplings of one component, then the solvers `pyramid` and `sp`. */
+/* Implementation: rows and couplings of one stress component, then the solvers `pyramid` and `sp`. */
 #include "optim/granular/granular_component.h"
 
 /* Copy the rows of D that belong to the samples of k. */

@@ -1,4 +1,4 @@
-/* Implementation: `newton` first, then accelerated projected gradient. Each constraint is the disc |z_j| <= mu_j lambda_j. */
+/* Implementation: method `newton`, then `projected_gradient`. Each constraint is the disc |z_j| <= mu_j lambda_j. */
 #include "optim/granular/granular_friction.h"
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* Evaluates velocities, gradients and diagonals of the Hessian from scratch, then the residual of each unknown. */
+/* Implementation: recomputes velocities, gradients and diagonals of the Hessian, then the residual of each unknown. */
 #include "optim/granular/granular_kkt.h"
 #include "optim/granular/granular_state.h"
 

@@ -1,4 +1,4 @@
-/* Implementation: staggered samples first, then the iteration for samples at cells. */
+/* Implementation: the step for staggered samples, then the step for samples at cells and the iteration. */
 #include "optim/granular/granular_stress_gradient.h"
 #include <float.h>
 
