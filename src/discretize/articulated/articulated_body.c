@@ -1,4 +1,4 @@
-/* Implementation: constraints of joints and loops, residual, matrix, end of step, totals, fields, links. */
+/* Implementation of articulated_body.h: constraints of joints and loops, residual, tangent, end of step, totals, fields, links. */
 #include "discretize/articulated/articulated_body.h"
 #include <string.h>
 #include "core/math3.h"
