@@ -1,4 +1,4 @@
-/* The domain of all mac bodies, see mac_domain.h: functions of the body and the order of operations of a step. */
+/* Implementation of mac_domain.h: body_ops of the domain and its adapters, and the corrections after a step. */
 #include "discretize/mac/mac_domain.h"
 #include <math.h>
 #include "core/math3.h"

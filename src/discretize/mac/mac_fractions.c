@@ -1,4 +1,4 @@
-/* Implementation, in this order: mirror images of cells at the sides of the box; shares of cubes and squares; half-cells of
+/* Implementation, in this order: mirror images of cells at the sides of the box; fractions of cubes and squares; half-cells of
  * solids and of the continuum; ghosts; averages over half-cells. */
 #include "discretize/mac/mac_fractions.h"
 #include <float.h>

@@ -1,4 +1,4 @@
-/* Hourglass control, see mac_hourglass.h. */
+/* Implementation of mac_hourglass.h: hourglass control for shear stress at cell centres. */
 #include "discretize/mac/mac_hourglass.h"
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"

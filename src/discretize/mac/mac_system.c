@@ -1,4 +1,4 @@
-/* Operators of a step on the staggered grid, see mac_system.h: numbering, assembly, products. */
+/* Implementation of mac_system.h: numbering and assembly of the operators of a step. */
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_velocity.h"

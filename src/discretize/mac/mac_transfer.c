@@ -1,4 +1,4 @@
-/* --- layout: the grid around the particles, and the particles in the order of the grid -------------------------------------- */
+/* --- layout: the grid around the particles, and sorting of the particles by grid block --------------------------------------- */
 #include "discretize/mac/mac_transfer.h"
 #include <math.h>
 #include <string.h>
