@@ -1,4 +1,4 @@
-/* Linear tetrahedra, see tetrahedra.h: forces, tangents and damping, vectorised over elements. */
+/* Implementation of tetrahedra.h: forces, tangents and damping of linear tetrahedra, vectorised over elements. */
 #include "discretize/fem/tetrahedra.h"
 #include "core/math3.h"
 #include "core/memory.h"
