@@ -1,4 +1,4 @@
-/* Curvatures and twist at a vertex of a discrete elastic rod, see der_vertex.h. */
+/* Implementation of der_vertex.h: curvatures and twist at a vertex of a discrete elastic rod. */
 #include "discretize/rod/der_vertex.h"
 #include "core/math3.h"
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Kinematics, energy and mass matrix of super-helices, see super_helix.h. */
+/* Implementation of super_helix.h: shape, Jacobians, forces and products with the tangent. */
 #include "discretize/rod/super_helix.h"
 #include "core/math3.h"
 #include "core/memory.h"
