@@ -1,4 +1,4 @@
-/* The sparse grid of MPM bodies, see mpm_grid.h: blocks, clusters, numbering of dofs, stencils. */
+/* Implementation of mpm_grid.h: blocks, clusters, numbering of dofs, stencils. */
 #include "discretize/mpm/mpm_grid.h"
 #include <float.h>
 #include "core/memory.h"

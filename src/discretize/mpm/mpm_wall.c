@@ -1,4 +1,4 @@
-/* Mirrors on the MPM grid, see mpm_wall.h. */
+/* Implementation of mpm_wall.h: mirrors and periodic planes on the MPM grid. */
 #include "discretize/mpm/mpm_wall.h"
 #include "core/memory.h"
 
