@@ -1,4 +1,4 @@
-/* Prescribed motion, see motion.h: keyframes, expressions and rotation. */
+/* Implementation of motion.h: job keys, keyframes, expressions and rotations of prescribed motions. */
 #include "discretize/rigid/motion.h"
 #include <string.h>
 #include "core/expression.h"
