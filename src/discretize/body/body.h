@@ -220,8 +220,7 @@ typedef struct {
   body *(*carrier)(const body *b);
   /* Surfaces with which contact points of other bodies collide: *n level sets, borrowed, fixed to the pose given by `frame` ... */
   level_set *const *(*level_sets)(const body *b, int *n);
-  /* ... or a triangle surface; n_triangles 0: this body has none. The identity of a contact point of such a body is its node
-   * number. */
+  /* ... or a triangle surface; n_triangles 0: this body has none. The identity of a contact point of such a body is its node number. */
   void (*surface)(const body *b, body_surface *out);
   /* ... or *n exact convex solids, fixed to the pose given by `frame`; 0: the body has none. */
   const convex_solid *(*solids)(const body *b, int *n);
@@ -267,9 +266,8 @@ typedef struct {
   /* Select the tangent of all following evaluations: symmetric and positive definite, without indefinite contributions (is_wanted), or
    * exact (initial setting). NULL: the body has only one tangent. */
   void (*set_definite)(body *b, bool is_wanted);
-  /* For materials whose law is linearised about the rotations at the start of the step: use the rotations at the velocities v
-   * [n_blocks][3] instead, from the next evaluation to the end of the step. Returns false if the body has no such material. NULL: the
-   * same. */
+  /* For materials whose law is linearised about the rotations at the start of the step: use the rotations at the velocities v [n_blocks][3]
+   * instead, from the next evaluation to the end of the step. Returns false if the body has no such material. NULL: the same. */
   bool (*relinearise)(body *b, const double *v);
   /* Name of the link to which velocity component `dof` belongs, for reports; owned by the body. NULL: the name of the body. */
   const char *(*name_of)(const body *b, int64_t dof);
@@ -295,7 +293,6 @@ static inline body *body_system(body *b)
 /* The struct of every kind of body starts with a `body` member, so that its pointer can be cast to and from body *. */
 
 struct vector_field;
-/* Mass-weighted root mean square over the nodes of |v - field| [m/s] (is_velocity) or |x - rest - field| [m] at time t. b must have
- * ops->nodes. */
+/* Mass-weighted root mean square over the nodes of |v - field| [m/s] (is_velocity) or |x - rest - field| [m] at time t. b must have ops->nodes. */
 double body_nodes_error(const body *b, const struct vector_field *f, double t, bool is_velocity);
 #endif

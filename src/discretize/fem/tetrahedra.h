@@ -9,9 +9,8 @@
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/nodal/nodal_keys.h"
 
-/* Add tetrahedra node [n][4], positively oriented at the rest positions of b, to an unfinished body. The material is borrowed and must
- * have no history (n_state 0). beta >= 0 [s]: stiffness damping in this form. PETSC_ERR_USER_INPUT with its number for an element without
- * volume. */
+/* Add tetrahedra node [n][4], positively oriented at the rest positions of b, to an unfinished body. The material is borrowed and must have no
+ * history (n_state 0). beta >= 0 [s]: stiffness damping in this form. PETSC_ERR_USER_INPUT with its number for an element without volume. */
 PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, nodal_damping_form form, double beta, int64_t n, const int32_t *node);
 /* Cauchy stress sigma [9] [Pa] at a node for positions b->x, without damping: mean over the tetrahedra of the node, weighted with the
  * undeformed volume. Returns false if the node has no tetrahedra or the stress of one is not defined. */

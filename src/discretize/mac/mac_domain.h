@@ -33,10 +33,9 @@ mac_domain *mac_domain_of(body *b);
 /* Returns the grid data of the current step, or between steps those of the last step. n_blocks is 0 before the first step. */
 mac_state *mac_domain_state(mac_domain *d);
 
-/* Called after end_step. Move particles that are inside one of the n solids (at their current frames) to the nearest surface; in a thin
- * solid, to the surface that they crossed in this step. The component of their velocity into the solid is removed. impulse [n][6] (may be
- * NULL): impulse [N s] of the particles on each solid and angular impulse [N m s] about the origin of its frame. is_frame_end: also move
- * particles apart that are too close to each other (mac_correction.h). This changes velocities only of particles that it moves into
- * solids. */
+/* Called after end_step. Move particles that are inside one of the n solids (at their current frames) to the nearest surface; in a thin solid, to
+ * the surface that they crossed in this step. The component of their velocity into the solid is removed. impulse [n][6] (may be NULL): impulse [N
+ * s] of the particles on each solid and angular impulse [N m s] about the origin of its frame. is_frame_end: also move particles apart that are too
+ * close to each other (mac_correction.h). This changes velocities only of particles that it moves into solids. */
 PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6]);
 #endif

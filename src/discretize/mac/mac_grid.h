@@ -1,10 +1,9 @@
 /* The staggered grid: cubic cells in a box, stored in blocks of 4x4x4 cells. A block exists if there are particles in it or near it.
  *
- * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). All samples are stored per cell, at slot = 64 block
- * + local: its centre, its LOWER faces (axis 0,1,2) and its LOWER edges. The edge of axis o lies along o at the lower corner of
- * the other two axes; the stress component of those two axes is located there. Arrays are double[n_slots] per kind of sample.
- * Cells i = n exist for the upper faces of the box. Outside the box there is a solid wall, an open side or, per axis, the
- * periodic continuation: then indices wrap, and cells i = n are cells 0.
+ * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). All samples are stored per cell, at slot = 64 block + local: its
+ * centre, its LOWER faces (axis 0,1,2) and its LOWER edges. The edge of axis o lies along o at the lower corner of the other two axes; the stress
+ * component of those two axes is located there. Arrays are double[n_slots] per kind of sample. Cells i = n exist for the upper faces of the box.
+ * Outside the box there is a solid wall, an open side or, per axis, the periodic continuation: then indices wrap, and cells i = n are cells 0.
  *
  * Blocks are numbered in ascending lexicographic order, and so are cells within a block. Of two cells that differ along one axis
  * only, the lower has the lower slot. All numberings follow this order. */

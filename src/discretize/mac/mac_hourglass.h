@@ -14,8 +14,7 @@
 #define SS_DISCRETIZE_MAC_MAC_HOURGLASS_H
 #include "discretize/mac/mac_system.h"
 
-/* Apply this stress to y->u, the velocities before the forces of the step. p [n_cells]: pressure of the last step [Pa]; share >= 0 as above.
- * Has no effect if share is 0 or if stress is located on edges. Same bits on any number of threads. Fails only if memory allocation
- * fails. */
+/* Apply this stress to y->u, the velocities before the forces of the step. p [n_cells]: pressure of the last step [Pa]; share >= 0 as above. Has no
+ * effect if share is 0 or if stress is located on edges. Same bits on any number of threads. Fails only if memory allocation fails. */
 PetscErrorCode mac_hourglass_apply(const mac_grid *g, mac_system *y, double share, const double *p);
 #endif

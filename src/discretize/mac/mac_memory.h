@@ -1,5 +1,4 @@
-/* Warm start: pressure, stress and multipliers of the last step, by grid cell, as initial guess of the next step. Part of the
- * checkpoint. */
+/* Warm start: pressure, stress and multipliers of the last step, by grid cell, as initial guess of the next step. Part of the checkpoint. */
 #ifndef SS_DISCRETIZE_MAC_MAC_MEMORY_H
 #define SS_DISCRETIZE_MAC_MAC_MEMORY_H
 #include "core/field_table.h"

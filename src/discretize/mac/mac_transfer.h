@@ -57,7 +57,6 @@ void mac_to_particles(mac_domain *d);
 /* Set *status to STEP_CFL_VIOLATED if a particle would cross more than options->cfl cells in the step, with the velocity of the grid or
  * (is_own) with its own velocity. */
 void mac_check_cfl(const mac_domain *d, bool is_own, step_status *status);
-/* Treat particles of body b outside the box: at walls move them inside, at periodic sides move them by one period, at open sides remove
- * them. */
+/* Treat particles of body b outside the box: at walls move them inside, at periodic sides move them by one period, at open sides remove them. */
 PetscErrorCode mac_return_to_box(mac_domain *d, int b);
 #endif

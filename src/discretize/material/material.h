@@ -1,8 +1,7 @@
 /* Materials: constitutive laws, one file each. A law is written in principal stretches, or as a function of the deformation
  * gradients at the start and the end of the step (material_step). Called by the bodies of kinds mpm and fem.
  *
- * Every law is isotropic. With the trial deformation gradient F = U diag(sigma) V^T (U, V rotations) a law in principal stretches
- * gives
+ * Every law is isotropic. With the trial deformation gradient F = U diag(sigma) V^T (U, V rotations) a law in principal stretches gives
  *   P = U diag(p(sigma)) V^T                 first Piola-Kirchhoff stress
  * The exact derivative of P needs only dp/dsigma [3][3] (not symmetric during plastic flow) and, for the pairs r, c, the quotients
  * (p_r - p_c)/(sigma_r - sigma_c) and (p_r + p_c)/(sigma_r + sigma_c). These numbers with U and V are called the spectral tangent. Laws

@@ -1,10 +1,9 @@
 /* An MPM domain: all MPM bodies of a scene on one sparse grid, as one `body` whose blocks are the grid nodes with mass.
  *
- * Each MPM body has its own particles and one material. The domain has the unknowns but no contact points. For contact and for sums per
- * body, bodies.body[] contains one adapter per MPM body: a `body` with points and totals, which refers to the domain's blocks and has no
- * unknowns of its own. n_clusters() of an adapter copies first_block from the domain; therefore set first_block of the domain before
- * contact detection. The points of an adapter are its particles in sorted order, valid from begin_step to end_step. Particle identities
- * are unique in the whole domain.
+ * Each MPM body has its own particles and one material. The domain has the unknowns but no contact points. For contact and for sums per body,
+ * bodies.body[] contains one adapter per MPM body: a `body` with points and totals, which refers to the domain's blocks and has no unknowns of its
+ * own. n_clusters() of an adapter copies first_block from the domain; therefore set first_block of the domain before contact detection. The points
+ * of an adapter are its particles in sorted order, valid from begin_step to end_step. Particle identities are unique in the whole domain.
  *
  * Walls are mirrors on the grid (mpm_wall.h), for validation against closed forms. Other walls are bodies with contact. Bodies within two
  * cells of a mirror should not be in contact with other bodies. block_diagonal omits the coupling of a node to its image. Caller:

@@ -40,8 +40,7 @@ PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g);
 void mpm_walls_expand(const mpm_walls *w, const mpm_grid *g, const double *x, double *full);
 /* f [n_dofs][3] <- R^T f; constrained and mirrored components become zero. */
 void mpm_walls_fold(const mpm_walls *w, const mpm_grid *g, double *f);
-/* Add the masses and momenta of mirrored nodes to their images: changes mass and velocity of g. Mirrored nodes get the velocity of their
- * image. */
+/* Add the masses and momenta of mirrored nodes to their images: changes mass and velocity of g. Mirrored nodes get the velocity of their image. */
 void mpm_walls_fold_grid(const mpm_walls *w, mpm_grid *g);
 /* Move particles that left through a periodic plane by one period, back into the domain. */
 void mpm_walls_wrap(const mpm_walls *w, particles *p);

@@ -48,8 +48,7 @@ struct nodal_body {
 };
 
 /* Create an unfinished body of n nodes at x [n][3] with mass [n]; both are copied. Then add sets, constraints and the surface, and call
- * nodal_body_finish, which creates the matrix. `name` is borrowed. The caller destroys the body by its ops->destroy, also if it is
- * unfinished. */
+ * nodal_body_finish, which creates the matrix. `name` is borrowed. The caller destroys the body by its ops->destroy, also if it is unfinished. */
 PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out);
 /* Add elements node [n][ops->n_nodes]; at most NODAL_MAX_SETS sets. The caller then sorts its data by (*set)->original and assigns them to
  * (*set)->context, which the body owns. */
@@ -74,8 +73,7 @@ static inline const nodal_body *nodal_body_of(const body *b) { return b->ops == 
  *   W       rad/s
  *   center  m; for the centre of mass d = 0, so that V and W are decoupled
  *
- * Returns false, without changes, if a component of a node is prescribed: a change of momentum is then the reaction of this
- * constraint. */
+ * Returns false, without changes, if a component of a node is prescribed: a change of momentum is then the reaction of this constraint. */
 bool nodal_body_add_rigid_velocity(nodal_body *b, const double V[3], const double W[3], const double center[3]);
 /* inertia [9] = sum_i m_i (|r|^2 1 - r r^T), r = x_i - center, at b->x [kg m^2]. Singular if all nodes are on a line through it. */
 void nodal_body_inertia(const nodal_body *b, const double center[3], double inertia[9]);

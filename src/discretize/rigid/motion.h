@@ -4,10 +4,9 @@
  * by constant velocities, keyframes, or expressions in t. Between two keyframes with the same rotation axis, the angle is interpolated,
  * full turns included. Between keyframes with different axes, the rotation follows the shortest arc.
  *
- * Linear interpolation has constant rates between keyframes. Smooth interpolation has a continuous velocity without overshoot and
- * is at rest at the first and the last keyframe. It uses monotone cubics [FritschButland1984] for each component of d, and for
- * the rotation angle where the rotation axis is the same in both adjacent intervals. At a keyframe where the axis changes, the
- * rotation rate is zero. */
+ * Linear interpolation has constant rates between keyframes. Smooth interpolation has a continuous velocity without overshoot and is at
+ * rest at the first and the last keyframe. It uses monotone cubics [FritschButland1984] for each component of d, and for the rotation angle
+ * where the rotation axis is the same in both adjacent intervals. At a keyframe where the axis changes, the rotation rate is zero. */
 #ifndef SS_DISCRETIZE_RIGID_MOTION_H
 #define SS_DISCRETIZE_RIGID_MOTION_H
 #include "core/diagnostics.h"
@@ -33,8 +32,7 @@ typedef struct {
 extern const key_table motion_table;
 
 typedef struct motion motion;
-/* Create a motion from its job entry; spec NULL: the body is at rest. Invalid expressions or keyframes are reported to `d`; then
- * *out is NULL. */
+/* Create a motion from its job entry; spec NULL: the body is at rest. Invalid expressions or keyframes are reported to `d`; then *out is NULL. */
 PetscErrorCode motion_create(const motion_spec *spec, const document_node *node, const char *path, diagnostics *d, motion **out);
 void           motion_destroy(motion **m);
 /* Pose and velocity at time t of a body whose rest coordinates are world coordinates. Sets c, R, v (velocity of the frame's origin) and w

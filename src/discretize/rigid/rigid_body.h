@@ -10,8 +10,7 @@
  *    both            g_v = m (v - v0) - dt (m gravity + force)
  *                    g_u = I_w(R) w - I_w(R0) w0 - dt torque          (exact balance of angular momentum)
  *
- * Used by the step engine through rigid_body_ops and rigid_obstacle_ops, and by articulated bodies, whose links start with a
- * rigid_body. */
+ * Used by the step engine through rigid_body_ops and rigid_obstacle_ops, and by articulated bodies, whose links start with a rigid_body. */
 #ifndef SS_DISCRETIZE_RIGID_RIGID_BODY_H
 #define SS_DISCRETIZE_RIGID_RIGID_BODY_H
 #include "core/diagnostics.h"

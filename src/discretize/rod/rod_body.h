@@ -1,9 +1,8 @@
 /* Rods: bodies made of strands. This file defines the data common to all rod models, and the functions that each model provides
  * (rod_model). The body_ops of all rods are in rod_body.c.
  *
- * The unknowns are the rates u of coordinates q, in blocks of three, strand after strand. Blocks of different strands are not coupled.
- * Therefore all loops over strands run in parallel without locks, and the tangent is one banded matrix per strand. A step solves
- * g(u) = 0 for u at its end:
+ * The unknowns are the rates u of coordinates q, in blocks of three, strand after strand. Blocks of different strands are not coupled. Therefore
+ * all loops over strands run in parallel without locks, and the tangent is one banded matrix per strand. A step solves g(u) = 0 for u at its end:
  *
  *    g(u) = M (u - u0) - dt f(q0 + dt u, u)
  *
@@ -46,9 +45,8 @@ typedef struct {
   /* On one strand: g += M (u - u0) - dt f at b->trial = q0 + dt u, and b->value += dg/du if with_tangent (value is zero before).
    * g and u [n_blocks][3] belong to the whole body. Returns false if g is not defined at u. Called for many strands in parallel. */
   bool (*residual)(rod_body *b, int64_t strand, const double *u, double *g, bool with_tangent);
-  /* Both or neither (NULL). If given, `residual` does not compute b->value. product: y += dg/du x, or its transpose, for one strand at the
-   * state of the last residual with_tangent; x and y belong to the whole body. fill: set b->value of one strand, called if a matrix is
-   * needed. */
+  /* Both or neither (NULL). If given, `residual` does not compute b->value. product: y += dg/du x, or its transpose, for one strand at the state of
+   * the last residual with_tangent; x and y belong to the whole body. fill: set b->value of one strand, called if a matrix is needed. */
   void (*product)(const rod_body *b, int64_t strand, const double *x, double *y, bool is_transposed);
   void (*fill)(rod_body *b, int64_t strand);
   /* Accept rates u of one strand: update q, u, x and v of its nodes, and dependent data. */

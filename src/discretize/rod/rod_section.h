@@ -21,9 +21,8 @@ void rod_section_of(const rod_section_spec *section, const rod_stiffness_spec *s
 /* Torsion constant of a rectangle with these sides [m^4]. */
 double rod_torsion_of_rectangle(double side, double other);
 
-/* Frames of a section as quaternions. The columns of the rotation matrix are the tangent, the director, and the cross product of
- * both. Strains have the same order: twist, curvature about the director, curvature about the third axis (bending towards the
- * director). */
+/* Frames of a section as quaternions. The columns of the rotation matrix are the tangent, the director, and the cross product of both.
+ * Strains have the same order: twist, curvature about the director, curvature about the third axis (bending towards the director). */
 
 /* q: frame with tangent and director, which are orthogonal unit vectors. */
 static inline void rod_frame_quaternion(double q[4], const double tangent[3], const double director[3])

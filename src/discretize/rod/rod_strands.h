@@ -19,8 +19,7 @@ typedef struct {
   int32_t *segment, *strand;           /* [n_segments][2], [n_segments]: see body_segments */
 } rod_strands;
 
-/* Create the strands of one body. User errors are reported to `d`; then *is_made is false. `node` and `path` belong to
- * bodies.NAME. */
+/* Create the strands of one body. User errors are reported to `d`; then *is_made is false. `node` and `path` belong to bodies.NAME. */
 PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node *node, const char *path, diagnostics *d, rod_strands *out,
                                   bool *is_made);
 void           rod_strands_destroy(rod_strands *s);

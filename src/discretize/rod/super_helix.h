@@ -74,8 +74,7 @@ double super_helix_spin(const super_helix *h, double a, const double *u, double 
 
 /* Prepare products with H = a M + b d(J^T f)/d(unknowns) at a fixed load, M = J^T m J and spin. */
 void super_helix_prepare(super_helix *h, const double *kappa, double a, double b, const super_helix_load *load);
-/* out [n + 2][3] += H u or H^T u. H is symmetric except for the term of the moment, which is constant in space and has no
- * potential. */
+/* out [n + 2][3] += H u or H^T u. H is symmetric except for the term of the moment, which is constant in space and has no potential. */
 void super_helix_product(const super_helix *h, const double *u, double *out, bool is_transposed);
 /* Block (row, col) of H, in constant time, after super_helix_prepare. */
 void super_helix_block(const super_helix *h, int32_t row, int32_t col, double block[9]);

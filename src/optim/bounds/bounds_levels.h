@@ -1,9 +1,8 @@
 /* Coarse levels of a grid matrix for multigrid on the free unknowns. A cell of the next coarser level is an aggregate of 2 x 2 x 2 cells.
  *
- * Cells of a level are numbered by colour, red before black by the parity of i + j + k. A sweep over one colour is a loop over a
- * range of independent cells. More colours are used if a periodic axis of odd length couples cells of one colour. Coefficients are divided
- * by the largest diagonal entry and stored in single precision. This halves the memory traffic and is accurate enough for a
- * preconditioner. */
+ * Cells of a level are numbered by colour, red before black by the parity of i + j + k. A sweep over one colour is a loop over a range of
+ * independent cells. More colours are used if a periodic axis of odd length couples cells of one colour. Coefficients are divided by the
+ * largest diagonal entry and stored in single precision. This halves the memory traffic and is accurate enough for a preconditioner. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_LEVELS_H
 #define SS_OPTIM_BOUNDS_BOUNDS_LEVELS_H
 #include "core/error.h"

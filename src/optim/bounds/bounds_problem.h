@@ -1,9 +1,8 @@
 /* Bound-constrained quadratic programs: minimise 1/2 x^T A x - b^T x subject to lo <= x <= hi. A is symmetric positive semidefinite and
  * given by its products.
  *
- * Let g = A x - b. The projected gradient nu is g where x lies between its bounds, min(g, 0) at the lower bound and max(g, 0) at the
- * upper bound. The optimality condition is nu = 0. The error norm is |nu|_D = |D^-1/2 nu|, D = diag(A). It does not depend on the
- * units of the unknowns.
+ * Let g = A x - b. The projected gradient nu is g where x lies between its bounds, min(g, 0) at the lower bound and max(g, 0) at the upper bound.
+ * The optimality condition is nu = 0. The error norm is |nu|_D = |D^-1/2 nu|, D = diag(A). It does not depend on the units of the unknowns.
  *
  * This header defines problem, options and result, which all solvers share. Solvers are called through bounds_qp.h. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_PROBLEM_H

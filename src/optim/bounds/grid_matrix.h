@@ -16,10 +16,9 @@ typedef struct grid_matrix {
   void (*destroy_levels)(struct grid_levels **levels);
 } grid_matrix;
 
-/* Create A = G diag(face_weight) G^T. G has one row per cell and at most two entries per face; GT is its transpose. face_weight
- * [n_faces] >= 0; ijk [n_cells]. Cells that share a face must be neighbours along one axis, or lie at the two ends of a periodic
- * axis. A cell without coefficients gets the diagonal 1. Errors: out of memory; PETSC_ERR_USER_INPUT with the face that violates one of
- * these conditions. *out is then empty. */
+/* Create A = G diag(face_weight) G^T. G has one row per cell and at most two entries per face; GT is its transpose. face_weight [n_faces] >= 0; ijk
+ * [n_cells]. Cells that share a face must be neighbours along one axis, or lie at the two ends of a periodic axis. A cell without coefficients gets
+ * the diagonal 1. Errors: out of memory; PETSC_ERR_USER_INPUT with the face that violates one of these conditions. *out is then empty. */
 PetscErrorCode grid_matrix_create(const sparse_rows *G, const sparse_rows *GT, const double *face_weight, const int32_t (*ijk)[3],
                                   grid_matrix *out);
 /* Allocate n cells with zero coefficients and without neighbours, to be filled by the caller. */

@@ -17,7 +17,6 @@ enum { ANDERSON_MOST = 16 };
 PetscErrorCode anderson_create(int64_t n, int memory, anderson *out); /* memory: number of differences, <= ANDERSON_MOST */
 void           anderson_destroy(anderson *a);
 void           anderson_reset(anderson *a); /* discard all points */
-/* Set next [n] to the accelerated point, given x [n] and g(x) [n]. weight [n] > 0: weights of the squared residuals in the norm. next may
- * be x. */
+/* Set next [n] to the accelerated point, given x [n] and g(x) [n]. weight [n] > 0: weights of the squared residuals in the norm. next may be x. */
 void anderson_step(anderson *a, const double *x, const double *g, const double *weight, double *next);
 #endif

@@ -12,8 +12,7 @@ typedef struct delassus delassus;
 /* Create an operator from compressed rows of blocks, not necessarily symmetric. Columns of a row may have any order; each occurs once.
  *   start [n_contacts+1], col [start[n_contacts]], value [start[n_contacts]][9]; copied
  *   n_dof  number of unknowns of the underlying system, 0: unknown
- * PETSC_ERR_USER_INPUT with row and column if an index is out of range or repeated, a value is not finite, or a diagonal block is
- * missing. */
+ * PETSC_ERR_USER_INPUT with row and column if an index is out of range or repeated, a value is not finite, or a diagonal block is missing. */
 PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value, int64_t n_dof,
                                       delassus **out);
 /* Create an operator from the system of one time step, M v + f = H^T r, u = H v + w, with velocities v, impulses r and relative

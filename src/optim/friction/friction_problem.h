@@ -2,9 +2,8 @@
  *
  *   u = W r + q,   (u_a, r_a) in C(mu_a) for every contact a,   W = H M^-1 H^T
  *
- * where C(mu) is the set of: separation r = 0, u_N >= 0; stick |r_T| <= mu r_N, u = 0; slip |r_T| = mu r_N > 0, u_N = 0,
- * u_T = -alpha r_T with alpha >= 0 [BertailsEtAl2011, sec. 3]. Contact vectors are [n][3], normal first; u_N > 0 separates,
- * r_N >= 0 is compressive.
+ * where C(mu) is the set of: separation r = 0, u_N >= 0; stick |r_T| <= mu r_N, u = 0; slip |r_T| = mu r_N > 0, u_N = 0, u_T = -alpha r_T
+ * with alpha >= 0 [BertailsEtAl2011, sec. 3]. Contact vectors are [n][3], normal first; u_N > 0 separates, r_N >= 0 is compressive.
  *
  * This header defines problem, options, result and errors, which all solvers share. Solvers are called through friction.h. */
 #ifndef SS_OPTIM_FRICTION_FRICTION_PROBLEM_H

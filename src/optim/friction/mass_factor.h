@@ -1,8 +1,7 @@
-/* Factor of a symmetric positive definite block-diagonal matrix, such as the mass-like matrix of many bodies. Each connected
- * component is factored by a method chosen from its structure. Small or dense components (rigid bodies, super-helices) and
- * narrow bands (rods) use a band L D L^T, after a reverse Cuthill-McKee ordering if that narrows the band. Wide bands (meshes)
- * use a sparse Cholesky factor of a PETSc package. Components are factored and solved in parallel; the bits do not depend on the
- * number of threads. Used by delassus.c, sap and sim. */
+/* Factor of a symmetric positive definite block-diagonal matrix, such as the mass-like matrix of many bodies. Each connected component is factored
+ * by a method chosen from its structure. Small or dense components (rigid bodies, super-helices) and narrow bands (rods) use a band L D L^T, after
+ * a reverse Cuthill-McKee ordering if that narrows the band. Wide bands (meshes) use a sparse Cholesky factor of a PETSc package. Components are
+ * factored and solved in parallel; the bits do not depend on the number of threads. Used by delassus.c, sap and sim. */
 #ifndef SS_OPTIM_FRICTION_MASS_FACTOR_H
 #define SS_OPTIM_FRICTION_MASS_FACTOR_H
 #include "core/sparse_rows.h"

@@ -1,6 +1,5 @@
-/* Proximal Newton method: solves a sequence of friction problems with u = W r + q + alpha (r - centre) by Newton's method (newton.h). The
- * shift alpha makes the systems regular, also for redundant contacts. The functions of one run are public for `automatic` and
- * `interior_point`. */
+/* Proximal Newton method: solves a sequence of friction problems with u = W r + q + alpha (r - centre) by Newton's method (newton.h). The shift
+ * alpha makes the systems regular, also for redundant contacts. The functions of one run are public for `automatic` and `interior_point`. */
 #ifndef SS_OPTIM_FRICTION_NEWTON_PROX_H
 #define SS_OPTIM_FRICTION_NEWTON_PROX_H
 #include "optim/friction/newton.h"

@@ -17,8 +17,7 @@ PetscErrorCode sparse_direct_refactor(sparse_direct *s, const sparse_rows *a, bo
 PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x);
 /* The same by the KSP `solver` with PC type sparsedirect. a: the matrix that was factored. solver NULL: as sparse_direct_solve. */
 PetscErrorCode sparse_direct_solve_by(linear_solver *solver, sparse_direct *s, const sparse_rows *a, const double *b, double *x);
-/* sparse_direct_solve for n_vectors right-hand sides; b, x [n_vectors][n], not the same array. One call costs much less than n_vectors
- * calls. */
+/* sparse_direct_solve for n_vectors right-hand sides; b, x [n_vectors][n], not the same array. One call costs much less than n_vectors calls. */
 PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x);
 void           sparse_direct_destroy(sparse_direct **s);
 /* Check PETSc's options for the package: factor a unit matrix, so that its name and all its options are read. */

@@ -54,8 +54,7 @@ typedef struct granular_problem {
   const double *alpha, *cohesion;   /* [n_cells] slope of the cone sqrt(2) M, cohesion c [Pa] >= 0; cohesion NULL: 0 */
   double        pressure_scale;     /* rho g h [Pa]: scale of p; stress is 0 in cells whose p + c is below 1e-6 of it */
   double        contact_scale;      /* scale of lambda: weight of bodies over number of contacts [N]; 0: the largest lambda */
-  /* If not NULL, called at the start of every outer iteration. Sets alpha [n_cells] from p and u, for the mu(I) rheology and similar
-   * laws. */
+  /* If not NULL, called at the start of every outer iteration. Sets alpha [n_cells] from p and u, for the mu(I) rheology and similar laws. */
   void (*update_alpha)(void *context, const double *p, const double *u, double *alpha);
   void *alpha_context;
   /* If not NULL, called in the final contact solve for bodies with nonlinear equations of motion. It updates v_star so that

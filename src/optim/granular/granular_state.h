@@ -135,9 +135,8 @@ void granular_gradient_contacts(const granular_problem *f, const double *v, doub
 void granular_contact_force(const granular_problem *f, const double *lambda, const double *z, double (*wrench)[GRANULAR_BODY]);
 void granular_radii(granular_solver *S); /* radius = alpha (support + c), or 0 if support + c is below GRANULAR_P_MIN pressure_scale */
 
-/* Updates of the support. Call granular_support_start before the first outer iteration, and granular_support_update after each one, with
- * its change and that of the previous one (`before`). Before the last iteration the support is not extrapolated, because it could
- * overshoot. */
+/* Updates of the support. Call granular_support_start before the first outer iteration, and granular_support_update after each one, with its change
+ * and that of the previous one (`before`). Before the last iteration the support is not extrapolated, because it could overshoot. */
 PetscErrorCode granular_support_create(granular_solver *S);
 PetscErrorCode granular_support_start(granular_solver *S, bool is_accelerated);
 double         granular_support_error(const granular_solver *S); /* max |p - support| [Pa] */

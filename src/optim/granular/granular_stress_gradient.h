@@ -1,6 +1,5 @@
-/* Stress solver `projected_gradient` of the granular problem: accelerated projected gradient on all five components with exact
- * projection on the cone. Called by granular.c through granular_stress_gradient. The struct and the step for staggered samples are public
- * for tests. */
+/* Stress solver `projected_gradient` of the granular problem: accelerated projected gradient on all five components with exact projection on the
+ * cone. Called by granular.c through granular_stress_gradient. The struct and the step for staggered samples are public for tests. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
 #include "optim/granular/granular_component.h"

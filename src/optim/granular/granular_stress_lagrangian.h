@@ -1,6 +1,5 @@
-/* Stress solver `augmented_lagrangian` of the granular problem, as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]. Called by
- * granular.c through granular_stress_lagrangian. Energy and derivatives of the cone penalty E_c (formulas in
- * granular_stress_lagrangian.c) are public for tests. */
+/* Stress solver `augmented_lagrangian` of the granular problem, as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]. Called by granular.c through
+ * granular_stress_lagrangian. Energy and derivatives of the cone penalty E_c (formulas in granular_stress_lagrangian.c) are public for tests. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #include "optim/granular/granular_component.h"

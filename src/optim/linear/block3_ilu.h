@@ -1,6 +1,5 @@
-/* ILU(0) of a sparse matrix of 3x3 blocks: A ~ (I + L) U on the pattern of A. Runs on one thread and does not use PETSc.
- * pc_metis_schwarz.c calls it for each subdomain. Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., alg. 10.4, with
- * blocks as entries. */
+/* ILU(0) of a sparse matrix of 3x3 blocks: A ~ (I + L) U on the pattern of A. Runs on one thread and does not use PETSc. pc_metis_schwarz.c
+ * calls it for each subdomain. Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., alg. 10.4, with blocks as entries. */
 #ifndef SS_OPTIM_LINEAR_BLOCK3_ILU_H
 #define SS_OPTIM_LINEAR_BLOCK3_ILU_H
 #include <stdint.h>

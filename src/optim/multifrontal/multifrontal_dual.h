@@ -1,5 +1,4 @@
-/* Solves with S + sum_a J_a^T G_a J_a by Woodbury's identity in the space of the active terms (G_a not 0), with G = B B^T and
- * W = J S^-1 J^T,
+/* Solves with S + sum_a J_a^T G_a J_a by Woodbury's identity in the space of the active terms (G_a not 0), with G = B B^T and W = J S^-1 J^T,
  *
  *   (S + J^T G J)^-1 = S^-1 - S^-1 J^T B (1 + B^T W B)^-1 B^T J S^-1,
  *

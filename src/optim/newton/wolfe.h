@@ -2,11 +2,10 @@
  *
  * Accepts alpha with   phi(alpha) <= phi(0) + c1 alpha phi'(0)   and   |phi'(alpha)| <= c2 |phi'(0)| .
  *
- * The first trial is `start`. The step is doubled while it is too short. Then safeguarded quadratic interpolation narrows the bracket,
- * with bisection every third time. Kinks and jumps of phi can make the second condition (curvature) impossible. Therefore, when the
- * bracket is narrower than `narrow` or after max_trials, the search accepts the trial with the lowest phi among those that satisfy the
- * first condition (Armijo). A step to an inadmissible state, where phi is +infinity or NaN, counts as too long.
- * Source: [NocedalWright2006], alg. 3.5 and 3.6.                              */
+ * The first trial is `start`. The step is doubled while it is too short. Then safeguarded quadratic interpolation narrows the bracket, with
+ * bisection every third time. Kinks and jumps of phi can make the second condition (curvature) impossible. Therefore, when the bracket is narrower
+ * than `narrow` or after max_trials, the search accepts the trial with the lowest phi among those that satisfy the first condition (Armijo). A step
+ * to an inadmissible state, where phi is +infinity or NaN, counts as too long. Source: [NocedalWright2006], alg. 3.5 and 3.6. */
 #ifndef SS_OPTIM_NEWTON_WOLFE_H
 #define SS_OPTIM_NEWTON_WOLFE_H
 #include "core/error.h"

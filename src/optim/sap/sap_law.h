@@ -46,9 +46,8 @@ typedef struct {
   double slip;                     /* least slip speed e of the lagged law [m/s] */
 } sap_parameters;
 /* Compute the parameters of one contact. An open gap (gap > 0) may close exactly, without damping. A near-rigid contact that would exceed
- * overlap_correction_speed, by separation of its overlap or by penetration after an approach at normal_speed, gets a smaller R_n.
- * If it overlaps, bias decreases by the same factor: the same spring with more damping, so that resting bodies sink no deeper. The
- * factor is at least 1e-6. */
+ * overlap_correction_speed, by separation of its overlap or by penetration after an approach at normal_speed, gets a smaller R_n. If it overlaps,
+ * bias decreases by the same factor: the same spring with more damping, so that resting bodies sink no deeper. The factor is at least 1e-6. */
 sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap_source *s);
 
 /* Return l(u) [J]; set r = -dl/du [N s] and G = d2l/du2 [9] [kg], symmetric positive semidefinite. G may be NULL. */
