@@ -1,4 +1,4 @@
-/* The triangle mesh of a piece of cloth: springs along and across its edges, and hinges between its triangles. Caller:
+/* Meshes of cloth: triangle mesh of a sheet; and the nodes of springs along and across the edges and of hinges between triangles. Caller:
  * cloth_body.c. */
 #ifndef SS_DISCRETIZE_CLOTH_CLOTH_MESH_H
 #define SS_DISCRETIZE_CLOTH_CLOTH_MESH_H

@@ -31,8 +31,7 @@ static double beyond(double t, double *slope)
   return 0.5 * (one - to_t) / one;
 }
 
-/* The kernel summed over a cubic lattice of spacing `ratio` R around a point in layer[axis] = 1, 2, ... behind a wall; 0: far
- * from any wall. */
+/* The kernel summed over a cubic lattice of spacing `ratio` R around a point in layer[axis] = 1, 2, ... behind a wall; 0: far from any wall. */
 static double lattice_sum(double ratio, const int layer[3])
 {
   const int m   = (int)ceil(1.0 / ratio);
@@ -242,8 +241,7 @@ static double density_at(const neighbours *near, const float at[3])
   return rho;
 }
 
-/* sum_q |grad_q C|^2 + epsilon; lengths in R, volumes relative to the largest; unit: converts kernel sums to densities; wall
- * [1/R]. */
+/* sum_q |grad_q C|^2 + epsilon; lengths in R, volumes relative to the largest; unit: converts kernel sums to densities; wall [1/R]. */
 static double stiffness(const neighbours *near, const float at[3], double unit, double volume, const double wall[3])
 {
   const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume;

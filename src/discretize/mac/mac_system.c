@@ -462,8 +462,7 @@ static bool is_face_carried(const mac_system *y, const mac_state *s, int axis, i
     if (q == 2 * axis && other >= 0) near = fmin(near, y->weights.center[other]);
     if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, before += u ? y->u[face] : 0.0, ++n;
   }
-  /* liquid that moves ahead separates from the liquid below; otherwise a few particles at the tip of a sheet would accelerate
-   * without bound */
+  /* liquid that moves ahead separates from the liquid below; otherwise a few particles at the tip of a sheet would accelerate without bound */
   if (change) *change = n && !((s->u[axis][slot] - before / n) * sum > 0.0) ? sum / n : 0.0;
   return n > 0 && near < 0.5 * g->h;
 }
@@ -813,8 +812,7 @@ static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, i
   return put_row(c->y, &row, col, value);
 }
 
-/* Rows of the transposes, assembled from the faces: the same products in the same order, so that the matrices are exact
- * transposes. */
+/* Rows of the transposes, assembled from the faces: the same products in the same order, so that the matrices are exact transposes. */
 static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
 {
   const mac_system *y       = c->y;

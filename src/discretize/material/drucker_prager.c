@@ -169,8 +169,7 @@ LANE double log_slope(double x, double y, double log_x, double log_y)
   return u < 0.01 ? 2.0 * series / sum : far;
 }
 
-/* dH_i/dlog(sigma_j) = r (delta_ij - 1/3) - [cone] r n_i n_j + kept/3 - slope n_i; the stress needs
- * dtau_ij = 2 mu dH_ij + lambda kept. */
+/* dH_i/dlog(sigma_j) = r (delta_ij - 1/3) - [cone] r n_i n_j + kept/3 - slope n_i; the stress needs dtau_ij = 2 mu dH_ij + lambda kept. */
 LANE double return_slope(double is_diagonal, double r, double r_cone, double ni, double nj, double w, double slope)
 {
   return r * (is_diagonal - 1.0 / 3) - r_cone * ni * nj + w * (1.0 / 3) - slope * ni;

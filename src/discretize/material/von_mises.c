@@ -110,8 +110,7 @@ static void product_tn(int64_t n, const material_row *restrict A, const material
       for (int64_t i = 0; i < n; ++i) o[3 * r + c][i] = A[r][i] * B[c][i] + A[3 + r][i] * B[3 + c][i] + A[6 + r][i] * B[6 + c][i];
 }
 
-/* S from W S + S W^T = 2 Y: row q of M is the equation (W S)_rc + (W S)_cr = 2 Y_rc. Its last column is the right hand side, and
- * S afterwards. */
+/* S from W S + S W^T = 2 Y: row q of M is the equation (W S)_rc + (W S)_cr = 2 Y_rc. Its last column is the right hand side, and S afterwards. */
 static void solve_symmetric(int64_t n, const material_row *restrict W, const material_row *restrict Y, material_row *restrict S)
 {
   material_row M[N_SYMMETRIC][N_SYMMETRIC + 1];

@@ -6,7 +6,7 @@
 typedef enum {
   SAMPLING_BLUE_NOISE, /* Poisson disks: random, but no two points closer than 0.89 of (volume per point)^(1/3) */
   SAMPLING_LATTICE,    /* a cubic lattice fitted to the bounds, optionally jittered */
-  SAMPLING_CELLS       /* a cubic number of points in every grid cell whose centre is inside, optionally jittered */
+  SAMPLING_CELLS       /* k^3 points on a cubic lattice in every grid cell whose centre is inside, optionally jittered */
 } sampling_kind;
 extern const char *const sampling_names[]; /* for KEY_ENUM, NULL-terminated, in the order above */
 
@@ -14,10 +14,9 @@ typedef struct {
   sampling_kind kind;
   double        spacing;            /* of the grid [m] */
   double        particles_per_cell; /* requested mean number per spacing^3 */
-  double
-      jitter; /* lattice, cells: 0 to 1; each coordinate is shifted by a random fraction -jitter/2 ... jitter/2 of the lattice constant */
-  uint64_t seed;      /* of the random numbers */
-  double   origin[3]; /* cells: corner of a grid cell [m] */
+  double        jitter;             /* lattice, cells: each coordinate is shifted by -jitter/2 to jitter/2 lattice constants; 0 to 1 */
+  uint64_t      seed;               /* of the random numbers */
+  double        origin[3];          /* cells: corner of a grid cell [m] */
 } sampling_options;
 
 /* Create points in the shape phi < 0. The box min ... max [m] must contain the whole shape.

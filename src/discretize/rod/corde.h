@@ -5,7 +5,7 @@
  *    bend      l sum_k K_k (u_k - rest_k)^2 / 2                         between two frames at distance l; K_k [N m^2] about director d_k
  *    parallel  K l |e / |e| - d_0|^2 / 2 = K l (1 - d_0 . e / |e|)      aligns the director d_0 of the frame with the edge; K [N]
  *
- * u = 2 (B_k q) . q' / |q|^2, where q and q' are the mean and the difference quotient of the two quaternions, as published. For
+ * u_k = 2 (B_k q) . q' / |q|^2 with the published matrices B_k, where q and q' are mean and difference quotient of the two quaternions. For
  * unit quaternions, u is (4 / l) tan(phi / 4) along the axis of the rotation by phi from one frame to the other, in the directors
  * of the first (or second) frame. With K = G S (shear modulus times section area), the parallel energy has the shear stiffness of a beam.
  * d_0 is the tangent, so that u_0 is the twist; d_1 and d_2 span the section.

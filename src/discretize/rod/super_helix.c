@@ -118,8 +118,7 @@ void super_helix_point_jacobian(const super_helix *h, const double *kappa, int32
 
 /* ---- J and its transpose ------------------------------------------------------------------------------------------------- */
 
-/* Add the rates of the rigid piece that link a carries: the velocity of its point at the root's position, and its angular
- * velocity. */
+/* Add the rates of the rigid piece that link a carries: the velocity of its point at the root's position, and its angular velocity. */
 static void add_link(const super_helix *h, int32_t a, const double *u, double linear[3], double angular[3])
 {
   double v[3], w[3], arm[3], c[3];

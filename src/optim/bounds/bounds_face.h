@@ -14,6 +14,6 @@ void           bounds_face_destroy(bounds_face **f);
 void bounds_face_update(bounds_face *f, const uint8_t *is_free);
 /* Call this after changes of the coefficients of q->grid or q->diagonal; the next update rebuilds the preconditioner. */
 void bounds_face_reset(bounds_face *f);
-/* z = M_F^-1 r, both [n] and not the same array. r must be zero at unknowns that are not free. The same bits on any number of threads. */
+/* Apply the preconditioner: z = M_F^-1 r, both [n] and not the same array. r must be zero at unknowns that are not free. The same bits on any number of threads. */
 void bounds_face_apply(bounds_face *f, const double *restrict r, double *restrict z);
 #endif

@@ -7,7 +7,7 @@
 
 typedef struct {
   int64_t n;
-  int     memory, n_kept, newest; /* largest and present number of differences, -1: no point yet; index of the newest one */
+  int     memory, n_kept, newest; /* largest number of differences; stored number, -1: no point yet; index of the newest one */
   double *f, *g;                  /* [n] of the last point */
   double *df, *dg;                /* [memory][n] differences of f and g between successive points */
   double  gram[16][16];           /* weighted products of all pairs of df */

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* M_c^-1 H_a^T of a component that is factored by an external package, at the unknowns that contacts act on. Its solves are done
- * together, once. */
+/* M_c^-1 H_a^T of a component that is factored by an external package, at the unknowns that contacts act on. Its solves are done together, once. */
 typedef struct {
   int64_t  n;     /* number of places with contacts, */
   int32_t *place; /* ascending; NULL: this component is solved when needed */

@@ -16,8 +16,7 @@ const char *friction_status_text(friction_status v)
   return "unknown";
 }
 
-/* Error message for an invalid contact a. Separate from is_valid_contact because formatting numbers takes longer than solving a
- * small problem. */
+/* Error message for an invalid contact a. Separate from is_valid_contact because formatting numbers takes longer than solving a small problem. */
 static PetscErrorCode report_invalid_contact(const friction_problem *p, const double *r, int64_t a)
 {
   const double *w = delassus_diagonal(p->W) + 9 * a;

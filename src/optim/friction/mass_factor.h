@@ -8,12 +8,12 @@
 
 typedef struct mass_factor mass_factor;
 
-/* M [n x n] with both triangles; only the lower one is read. If M is not positive definite: PETSC_ERR_MAT_CH_ZRPVT with the row. */
+/* Factor M [n x n], given with both triangles; only the lower one is read. PETSC_ERR_MAT_CH_ZRPVT with the row if M is not positive definite. */
 PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out);
 /* The same for a matrix whose values will change: every entry of the pattern counts as a coupling, also if it is zero. */
 PetscErrorCode mass_factor_create_pattern(const sparse_rows *M, mass_factor **out);
-/* New values in the same pattern, for a factor from mass_factor_create_pattern; components and orderings are kept. *is_definite
- * false: the factor must not be used until a later call succeeds. */
+/* Factor new values in the same pattern, for a factor from mass_factor_create_pattern; components and orderings are reused. *is_definite
+ * false: M is not positive definite, and the factor must not be used until a later call succeeds. */
 PetscErrorCode mass_factor_refactor(mass_factor *f, const sparse_rows *M, bool *is_definite);
 void           mass_factor_destroy(mass_factor **f);
 /* *is_wanted: at least one component needs a PETSc package, because its band is wide in every ordering. */

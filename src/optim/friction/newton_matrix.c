@@ -55,8 +55,7 @@ static PetscErrorCode newton_saddle_create(const friction_problem *p, newton_sad
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A_a H_a on the union of the three rows' columns, `at` -> the end of what was written; values alone if there is no room for
- * columns. */
+/* A_a H_a on the union of the three rows' columns, `at` -> the end of what was written; values alone if there is no room for columns. */
 static int64_t contact_row(const newton_saddle *s, int64_t a, int i, const double *A, int32_t *col, double *value, int64_t at)
 {
   int64_t k[3], end[3];

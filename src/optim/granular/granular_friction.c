@@ -154,8 +154,7 @@ static inline void disc_project(double radius, double z[2])
   if (size > radius) z[0] *= radius / size, z[1] *= radius / size;
 }
 
-/* Set next = P(y - g(y)/(L d)), step = next - y, and g at next. L is increased until it bounds the
- * curvature along the step. */
+/* Set next = P(y - g(y)/(L d)), step = next - y, and g at next. L is increased until it bounds the curvature along the step. */
 static void take_projected_gradient_step(granular_friction *t, double *L)
 {
   enum { BACKTRACKS = 60 };

@@ -131,8 +131,7 @@ static PetscErrorCode multifrontal_graph_create(const sparse_rows *A, const mult
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A group with more than this many times the mean number of neighbours is a hub: in nested dissection it would be in every
- * separator. */
+/* A group with more than this many times the mean number of neighbours is a hub: in nested dissection it would be in every separator. */
 static const double HUB = 4.0;
 enum { FEW = 8 }; /* parts with fewer groups are not dissected */
 

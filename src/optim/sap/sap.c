@@ -161,9 +161,8 @@ static double evaluate_with_new_product(sap_work *w)
   return evaluate_gradient(w);
 }
 
-/* Advance by step length a along dv; returns the error there. With a multifrontal factor or an operator, products are expensive. Then
- * the product is updated with S dv, which follows from H dv = -g. When the tolerance seems reached, it is recomputed to remove
- * accumulated rounding errors. */
+/* Advance by step length a along dv; returns the error there. With a multifrontal factor or an operator, products are expensive. Then the product
+ * is updated with S dv, which follows from H dv = -g. When the tolerance seems reached, it is recomputed to remove accumulated rounding errors. */
 static double advance_along_direction(sap_work *w, double a)
 {
   const int64_t n = w->s.n;
