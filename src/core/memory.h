@@ -61,7 +61,7 @@ PetscErrorCode       arena_create(size_t first_chunk, arena **out);
 PetscErrorCode       arena_alloc(arena *a, const char *tag, int64_t n, size_t size, void *out); /* zeroed, aligned */
 #define ARENA_ALLOC(a, tag, ...) arena_alloc_list(a, tag, MEMORY_LIST(memory_array, __VA_ARGS__))
 PetscErrorCode arena_alloc_list(arena *a, const char *tag, int n_arrays, const memory_array *array);
-void                 arena_reset(arena *a);
-size_t               arena_used(const arena *a); /* bytes allocated since the last reset */
-void                 arena_destroy(arena **a);
+void           arena_reset(arena *a);
+size_t         arena_used(const arena *a); /* bytes allocated since the last reset */
+void           arena_destroy(arena **a);
 #endif

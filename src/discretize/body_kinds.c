@@ -1,4 +1,4 @@
-/* The table of all kinds, generated from BODY_KIND_TABLE. */
+/* The array of all kinds of bodies and the key table of `bodies:`, generated from BODY_KIND_TABLE. */
 #include "discretize/body_kinds.h"
 
 #define X(name) &name##_body_kind,

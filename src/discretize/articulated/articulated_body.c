@@ -1,4 +1,4 @@
-/* Implementation: constraints of joints and loops, residual, matrix, end of step, totals, fields, links. */
+/* Implementation of articulated_body.h: constraints of joints and loops, residual, tangent, end of step, totals, fields, links. */
 #include "discretize/articulated/articulated_body.h"
 #include <string.h>
 #include "core/math3.h"
@@ -63,9 +63,8 @@ static void add_stops(articulated_body *b, int k)
   if (a->friction > 0.0) set_row(c, 2, 0.0, CREEP * w, -b->dt * a->friction, b->dt * a->friction), add_entry(b, 2, k, 1.0);
 }
 
-/* The motor of independent velocity k: stiffness (target - q) + damping (rate - v) + force, at the end of the step. In the convex
- * problem the gains are limited to the stiffness of a limit's spring, with their ratio kept. Returns false if an expression is
- * not a finite number. */
+/* The motor of independent velocity k: stiffness (target - q) + damping (rate - v) + force, at the end of the step. In the convex problem the gains
+ * are limited to the stiffness of a limit's spring, with their ratio kept. Returns false if an expression is not a finite number. */
 static bool add_motor(articulated_body *b, int k)
 {
   const articulated_axis *a = &b->axis[k];

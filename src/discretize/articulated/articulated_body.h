@@ -1,23 +1,23 @@
 /* Articulated bodies: trees of rigid links in joint coordinates, with limits, friction, motors, prescribed joints and closed loops.
  *
- * The body is a system of n_v velocities, three to a block; the last block is filled with components that stay 0. Its links are
- * bodies of the scene that this body carries: rigid in shape and pose, with the velocity J(q0, x) v at a point. A step goes from
- * q0 to q1 = q0 (+) dt v.
+ * The unknowns are n_v joint velocities v in blocks of three; the last block is filled with components that remain 0. The links are
+ * bodies of the scene, whose unknowns this body has: rigid bodies with the velocity J(q0, x) v at a point x. A step advances the joint
+ * positions from q0 to q1 = q0 (+) dt v. Two integrators (key `integrator`) define the residual g:
  *
- *    momentum        c_i, R_i of the links at q0 and q1 give each a velocity u = (c1 - c0)/dt, a rotation rate
- *                    w = log(R1 R0^T)/dt and momenta m u, L = Rm I Rm^T w, Rm = exp(dt w/2) R0. Their change is the force:
+ *    momentum        Centres c and rotations R of a link at q0 and q1 (index 0 and 1) give a velocity u = (c1 - c0)/dt, a rotation rate
+ *                    w = log(R1 R0^T)/dt, and momenta m u and L = Rm I Rm^T w, Rm = exp(dt w/2) R0. u_old, L_old: the previous step.
  *                      g = sum_i J_i(q0)^T (m u - m u_old - dt (m gravity + force), L - L_old - dt torque) - impulses of joints
- *                    For mass points this is the discrete principle of d'Alembert [MarsdenWest2001]: symplectic, and an exact
- *                    balance of the momenta for motions common to all links, as sum c x m u + L is the same for c0 and c1.
+ *                    For mass points this is the discrete d'Alembert principle [MarsdenWest2001], which is symplectic. The momenta of
+ *                    motions common to all links are balanced exactly, because sum c x m u + L is the same for c0 and c1.
  *    semi_implicit   g = M(q0) (v - v0) + dt bias(q0, v0) - dt sum J_i(q0)^T (force, torque) - impulses of joints
  *
- * Impulses of joints are viscous damping, and impulses of constraints (optim/sap/joint_constraint.h) at the end of the step.
- * Constraints are motors; limits and loops as springs with a period of 0.1 dt, R = 0.01/(4 pi^2) w, where w is the inverse of the
- * diagonal of M; and dry friction, clamp(-v/R_t), R_t = 1e-3 w. The creep of dry friction is 1e-3 of the velocity that its
- * impulse would change in a step.
+ * Impulses of joints are viscous damping and impulses of constraints (optim/sap/joint_constraint.h) at the end of the step. With w the
+ * inverse of the diagonal entry of M, the constraints are: motors; limits and closed loops as springs with a period of 0.1 dt,
+ * R = 0.01/(4 pi^2) w; dry friction, clamp(-v/R_t) with R_t = 1e-3 w. The creep velocity of dry friction is 1e-3 of the velocity change
+ * that its impulse would cause in a step.
  *
- * A formulation that sets `constraints_apart` takes the constraints as rows; otherwise they are in the residual. The tangent is
- * M(q0) plus those springs, symmetric and always positive definite. */
+ * If the formulation sets `constraints_apart`, it gets the constraints as rows (body_ops.constraints); otherwise they are in the residual.
+ * The tangent is M(q0) plus the stiffness of the springs, symmetric and positive definite. */
 #ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_BODY_H
 #define SS_DISCRETIZE_ARTICULATED_ARTICULATED_BODY_H
 #include "core/expression.h"
@@ -28,37 +28,38 @@
 
 enum { ARTICULATED_MAX_RATES = 3 * LOCATION_MAX_BLOCKS, ARTICULATED_MAX_POSITIONS = 512 };
 
-/* Limits, friction and drive of one independent velocity. Limits are infinite and expressions NULL where not given. */
+/* Limits, friction and motor of one independent velocity. Limits that are not given are infinite, expressions NULL. Units: m, s, N for
+ * lengths; rad, s, N m for angles. */
 typedef struct {
-  double      lower, upper, damping, friction;
-  double      stiffness, rate_damping, effort, max_rate;
-  expression *target, *rate, *force, *motion;
+  double      lower, upper, damping, friction;           /* limits of position, viscous damping, dry friction */
+  double      stiffness, rate_damping, effort, max_rate; /* gains of the motor, its largest force or torque, largest velocity */
+  expression *target, *rate, *force, *motion;            /* functions of t: targets and force of the motor; prescribed position */
 } articulated_axis;
 
 typedef struct articulated_body articulated_body;
 typedef struct {
   rigid_body        rigid; /* first: shape, and pose and velocity after each step, for measures and pictures */
-  articulated_body *tree;
-  int               index;
+  articulated_body *tree;  /* the body to which the link belongs */
+  int               index; /* number of the link */
   bool              has_shape;
   expression       *force[3], *torque[3]; /* NULL: 0 */
 } articulated_link;
 
-/* Two material points that must coincide, in the initial drawing: of links one and other (-1: the world). */
+/* A condition of a closed loop: the material points of two links at X with all joints at zero must coincide. */
 typedef struct {
-  int    one, other;
+  int    one, other; /* links; -1: the world */
   double X[3];
 } articulated_pin;
 
 struct articulated_body {
   body               base;
   articulated_tree   tree;
-  int                integrator;
+  int                integrator;       /* ARTICULATED_MOMENTUM or ARTICULATED_SEMI_IMPLICIT */
   double             gravity[3], size; /* size: radius of the whole body [m] */
   articulated_axis  *axis;             /* [n_v] */
   int                n_pins;
   articulated_pin   *pin;
-  int               *q_of;   /* [n_v] position that belongs to the velocity; -1: of a joint with several */
+  int               *q_of;   /* [n_v] index of the joint position of each velocity; -1: joint with quaternion */
   document          *urdf;   /* links and joints of the URDF as job entries; NULL: no URDF */
   char             **names;  /* [n] of the links as bodies */
   char             **joints; /* [n] names of the joints that carry them, for messages: `body, joint "name"` */
@@ -71,18 +72,17 @@ struct articulated_body {
   double *push;           /* [n][3] force on each link in the last step, without gravity and applied forces; 0 after a restart */
   /* Data of the current step. */
   double      t, dt;
-  double     *R0, *p0, *c0, *S;            /* at its start */
-  double     *q1, *R1, *p1, *F;            /* work arrays: poses for trial velocities; [n][6] */
-  double     *M, *H, *bias, *tau, *J, *Jp; /* [n_v]^2, [n_v]^2, [n_v], [n_v], [3][n_v] twice */
+  double     *R0, *p0, *c0, *S;            /* poses, centres of mass and columns S (articulated_tree.h) at the start of the step */
+  double     *q1, *R1, *p1, *F;            /* positions and poses for trial velocities; [n][6] forces on links */
+  double     *M, *H, *bias, *tau, *J, *Jp; /* mass matrix, tangent, bias and generalised forces; [3][n_v] Jacobians, scratch */
   int64_t     n_laws;                      /* constraints: axis by axis, then pins */
   constraint *law;                         /* [n_laws] */
   int64_t    *row_start;                   /* [3 n_laws + 1] rows of the constraints in v */
   int32_t    *row_dof;
   double     *row_value;
-  int        *motor;                  /* [n_v] the constraint that represents the motor; -1: none, or a motor with a prescribed
-                                         force only */
-  double     *feed;                   /* [n_v] impulse of a motor with a prescribed force only */
-  int         n_active_pins, *pin_at; /* pins that have a constraint, and their indices */
+  int        *motor;                  /* [n_v] constraint that represents the motor; -1: no motor, or one without stiffness and damping */
+  double     *feed;                   /* [n_v] impulse of a motor without stiffness and damping */
+  int         n_active_pins, *pin_at; /* number and indices of the pins that have a constraint */
   int64_t     n_prescribed;
   int64_t    *prescribed; /* [n_prescribed] prescribed velocities */
   double     *prescribed_velocity;
@@ -93,11 +93,11 @@ extern const body_kind articulated_link_kind,
     articulated_frame_kind; /* kinds of links with and without a shape; they are not entries of `bodies:` */
 
 void articulated_body_destroy(articulated_body *b); /* also frees the struct */
-/* Compute the rest of the state and the poses of links from positions and velocities. */
+/* Compute u, w, L and the poses of all links from q and v. */
 void articulated_body_place(articulated_body *b);
 
 /* Allocate the constraints of joints and loops; axes and pins must have been set. */
 PetscErrorCode articulated_constraints_create(articulated_body *b);
-/* Torque or force of the motor of independent velocity k [N m or N]. */
+/* Torque [N m] or force [N] of the motor of independent velocity k at velocities v [n_v]. */
 double articulated_motor_force(const articulated_body *b, int k, const double *v);
 #endif

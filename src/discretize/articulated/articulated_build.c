@@ -1,5 +1,5 @@
 /* Implementation: reads links and joints from the job or a URDF, checks them, orders the tree, and fills the articulated body.
- * All errors are reported to b->d. */
+ * Errors are reported to the member d of the builder. */
 #include "discretize/articulated/articulated_build.h"
 #include <string.h>
 #include "core/csv.h"

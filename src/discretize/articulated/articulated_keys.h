@@ -1,44 +1,46 @@
-/* Job entry bodies.NAME of kind articulated. All positions are given with all joints at zero, in the coordinates of the job. */
+/* Job entry bodies.NAME of kind articulated: the structs that the key tables of articulated_keys.c fill. SI units. Positions are given with
+ * all joints at zero, in the coordinates of the job. */
 #ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_KEYS_H
 #define SS_DISCRETIZE_ARTICULATED_ARTICULATED_KEYS_H
 #include "core/key_table.h"
 #include "geometry/shape/shape.h"
 
 typedef struct {
-  const shape_spec *shape;           /* NULL: none */
-  double            surface_spacing; /* as for kind rigid */
-  int               contact_surface;
+  const shape_spec *shape;                               /* NULL: none */
+  double            surface_spacing;                     /* as for kind rigid */
+  int               contact_surface;                     /* as for kind rigid */
   double            mass, center_of_mass[3], inertia[6]; /* NaN: from shape and density; xx, yy, zz, xy, xz, yz */
-  key_list          force, torque;                       /* expressions of t; none: 0 */
+  key_list          force, torque;                       /* three expressions of t each; empty: 0 */
 } articulated_link_spec;
 
 /* A motor with a spring and a damper towards a target. */
 typedef struct {
   double      stiffness, damping;
-  const char *target, *rate, *force; /* expressions of t; target NULL: 0, rate NULL: the target's */
+  const char *target, *rate, *force; /* expressions of t; target NULL: 0, rate NULL: derivative of target */
 } articulated_drive_spec;
 
+/* A joint whose position is factor times that of another joint plus offset. */
 typedef struct {
   const char *joint;
   double      factor, offset;
 } articulated_mimic_spec;
 
 typedef struct {
-  int                           type;           /* joint_type; -1: not given */
-  const char                   *parent, *child; /* names of links; parent "world" */
-  double                        at[3], axis[3]; /* NaN: not given */
-  double                        position, rate; /* of joints with one rate */
-  double                        velocity[3], angular_velocity[3];
-  double                        lower, upper, damping, friction, effort, max_rate;
-  const char                   *motion; /* expression of t, NULL: free */
-  const articulated_drive_spec *drive;  /* NULL: none */
-  const articulated_mimic_spec *mimic;
+  int                           type;                                              /* joint_type; -1: not given */
+  const char                   *parent, *child;                                    /* names of links; parent "world" */
+  double                        at[3], axis[3];                                    /* NaN: not given */
+  double                        position, rate;                                    /* initial values of joints with one rate */
+  double                        velocity[3], angular_velocity[3];                  /* initial values of other joints */
+  double                        lower, upper, damping, friction, effort, max_rate; /* see articulated_axis */
+  const char                   *motion;                                            /* prescribed position, an expression of t; NULL: none */
+  const articulated_drive_spec *drive;                                             /* motor; NULL: none */
+  const articulated_mimic_spec *mimic;                                             /* NULL: independent */
 } articulated_joint_spec;
 
 enum { LOOP_BALL, LOOP_REVOLUTE, LOOP_FIXED };
 typedef struct {
   const char *one, *other; /* links, or "world" */
-  int         type;
+  int         type;        /* LOOP_... */
   double      at[3], axis[3];
 } articulated_loop_spec;
 

@@ -1,4 +1,4 @@
-/* Trees of rigid links in reduced coordinates, see articulated_tree.h. */
+/* Implementation of articulated_tree.h: kinematics and dynamics of trees of rigid links in reduced coordinates. */
 #include "discretize/articulated/articulated_tree.h"
 #include "core/memory.h"
 #include "core/quaternion.h"

@@ -1,4 +1,4 @@
-/* XML reader, see xml.h: callbacks of expat build a tree of elements. */
+/* Implementation of xml.h: callbacks of expat build a tree of elements. */
 #include "discretize/articulated/xml.h"
 #include "core/memory.h"
 #include "core/diagnostics.h"

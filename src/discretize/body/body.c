@@ -1,4 +1,4 @@
-/* Block matrix patterns by sorting of index pairs, and the error norm of nodes against a vector field. */
+/* Implementation of body.h: block matrix patterns from index pairs, and the error norm of nodes against a vector field. */
 #include "discretize/body/body.h"
 #include "core/memory.h"
 #include "discretize/body/vector_field.h"

@@ -1,5 +1,5 @@
-/* Status of a time step: accepted, or the reason for its rejection. A rejected step is not an error: a negative code makes the step
- * engine roll back and retry with a smaller step. Set by bodies, contact and solvers; evaluated in sim/step. */
+/* Status of a time step: accepted, or the reason for its rejection. A rejected step is not an error: after a negative code the run loop
+ * restores the state before the step and retries with smaller steps. Set by bodies, contact and solvers. */
 #ifndef SS_DISCRETIZE_BODY_STEP_STATUS_H
 #define SS_DISCRETIZE_BODY_STEP_STATUS_H
 #include <stdint.h>

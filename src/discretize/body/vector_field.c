@@ -1,4 +1,4 @@
-/* Three compiled expressions (core/expression.h) and their derivatives. */
+/* Implementation of vector_field.h: three compiled expressions (core/expression.h) and their derivatives. */
 #include "discretize/body/vector_field.h"
 #include "core/expression.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* Kind `cloth`: a surface of springs and hinges, drawn as a sheet, taken from a shape or read from a file. */
+/* Kind `cloth`: job keys, and creation of a surface of springs and hinges from a sheet, a shape or a mesh file. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/body/body_kind.h"

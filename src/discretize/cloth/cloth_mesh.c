@@ -1,4 +1,4 @@
-/* Cloth meshes, see cloth_mesh.h. */
+/* Implementation of cloth_mesh.h: meshes of sheets, and links of cloth meshes. */
 #include "discretize/cloth/cloth_mesh.h"
 #include "core/memory.h"
 #include "geometry/triangle_mesh/triangle_topology.h"

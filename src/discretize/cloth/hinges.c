@@ -1,4 +1,4 @@
-/* Bending hinges between triangles, see hinges.h. */
+/* Implementation of hinges.h: bending hinges between triangles. */
 #include "discretize/cloth/hinges.h"
 #include "core/math3.h"
 #include "core/memory.h"

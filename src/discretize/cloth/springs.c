@@ -1,4 +1,4 @@
-/* Linear springs between pairs of nodes, see springs.h. */
+/* Implementation of springs.h: linear springs between pairs of nodes. */
 #include "discretize/cloth/springs.h"
 #include "core/math3.h"
 #include "core/memory.h"

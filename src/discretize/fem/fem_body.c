@@ -1,4 +1,4 @@
-/* Kind `fem`: a solid of linear tetrahedra, meshed from a shape or read from a file. */
+/* Kind `fem`: job keys, and creation of a solid of linear tetrahedra from a shape or a mesh file. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"

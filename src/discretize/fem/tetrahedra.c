@@ -1,13 +1,12 @@
-/* Linear tetrahedra, see tetrahedra.h: forces, tangents and damping, vectorised over elements. */
+/* Implementation of tetrahedra.h: forces, tangents and damping of linear tetrahedra, vectorised over elements. */
 #include "discretize/fem/tetrahedra.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/svd3.h"
 #include <string.h>
 
-/* Shared by loops over batches of tetrahedra. Rows are [component][element of the batch]; per-element data of a set are
- * component-major, gradient[3 a + k][element]: component k of the gradient of the shape function of corner a + 1. Corner 0 has
- * minus the sum of the others. */
+/* Shared by loops over batches of tetrahedra. Rows are [component][element of the batch]; per-element data of a set are component-major, gradient[3
+ * a + k][element]: component k of the gradient of the shape function of corner a + 1. Corner 0 has minus the sum of the others. */
 
 /* x [12] of one element's corners. */
 static inline void tetrahedra_corners(const int32_t *node, const double *x, double out[12])
@@ -45,8 +44,7 @@ static void tetrahedra_corner_forces(int64_t n, const double *restrict volume, d
 
 /* ==== damping =============================================================================================================== */
 
-/* Stiffness-proportional damping of linear tetrahedra: f = -K v, with K >= 0 symmetric, computed at the start of the step and
- * constant during it.
+/* Stiffness-proportional damping of linear tetrahedra: f = -K v, with K >= 0 symmetric, computed at the start of the step and constant during it.
  *
  *   spatial  f_a = -beta v (2 mu D + lambda tr(D) 1) grad n_a    D = sym(sum_b v_b (x) grad n_b); v, n_a: of the element as it is
  *   polar    f   = -beta sum V G^T dP/dF(R) G v                  dP/dF(R) : X = R (2 mu sym(R^T X) + lambda tr(R^T X) 1)
@@ -58,8 +56,7 @@ static void tetrahedra_corner_forces(int64_t n, const double *restrict volume, d
  * are zero for rigid motions and conserve angular momentum. Polar does not if F is no rotation: its torque is linear in the strain.
  * Polar and green stay bounded for flat or inverted elements; spatial grows without bound as an element becomes flat.
  *
- * Source: [MarquezRazonEtAl2023, sec. 8] (polar, with the opposite sign of K: as printed it increases energy); the green form
- * is derived here. */
+ * Source: [MarquezRazonEtAl2023, sec. 8] (polar, with the opposite sign of K: as printed it increases energy); the green form is derived here. */
 typedef struct {
   nodal_damping_form form;
   double             beta, mu, lambda; /* s, Pa, Pa; beta 0: no damping, and no arrays */

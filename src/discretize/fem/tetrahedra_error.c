@@ -1,4 +1,4 @@
-/* Error norms of tetrahedra, see tetrahedra_error.h. */
+/* Implementation of tetrahedra_error.h: error norms of tetrahedra by numerical integration. */
 #include "discretize/fem/tetrahedra_error.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* Particles sorted by grid cell, see mac_bins.h: counting sort. */
+/* Implementation of mac_bins.h: counting sort of particles by grid cell. */
 #include "discretize/mac/mac_bins.h"
 #include "core/memory.h"
 #include "core/sort.h"

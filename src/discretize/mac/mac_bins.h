@@ -4,15 +4,16 @@
 #include "discretize/mac/mac_grid.h"
 
 typedef struct {
-  int64_t   n;
-  int32_t  *start; /* [n_slots + 1]: particles of the cell at a slot */
-  double   *x[3];  /* [n] by slot, then by set and index; wrapped into the box where periodic */
+  int64_t   n;     /* particles of all sets */
+  int32_t  *start; /* [n_slots + 1] first particle of the cell at each slot */
+  double   *x[3];  /* [n] positions [m], by slot, then by set and index; on periodic axes wrapped into the box */
   uint64_t *key, *key_scratch;
   int32_t  *order, *order_scratch;
   int64_t   slots_capacity, capacity;
 } mac_bins;
 
-/* Sort the sets of particles given as in mac_grid_build, on the grid built from them. `b` may be from an earlier step. */
+/* Sort all particles of the sets (arguments of mac_grid_build) on the grid that was built from them. *b is zeroed or from an earlier step,
+ * whose memory is reused. Fails only if memory allocation fails. */
 PetscErrorCode mac_bins_fill(mac_bins *b, const mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3]);
 void           mac_bins_destroy(mac_bins *b);
 #endif

@@ -1,4 +1,4 @@
-/* Bodies of kind mac: job keys and creation of the shared domain. See mac_body.h. */
+/* Implementation of mac_body.h: job keys, and creation of bodies and of their domain. */
 #include "discretize/mac/mac_body.h"
 #include "core/memory.h"
 #include "core/sort.h"

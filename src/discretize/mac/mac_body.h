@@ -8,6 +8,6 @@
 /* Data shared by all mac bodies of a scene. */
 typedef struct mac_world {
   mac_domain      *domain;  /* NULL: the grid could not be created; the error has been reported */
-  particle_origins origins; /* kept if the world requests them */
+  particle_origins origins; /* stored if body_world.keeps_origins is set */
 } mac_world;
 #endif

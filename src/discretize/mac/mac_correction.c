@@ -1,11 +1,11 @@
-/* Implementation. Density of particle p, volume V, in units of its lattice at rest, with W(r) = (1 - r^2/R^2)^3:
+/* Implementation. Density at particle p with volume V_p, relative to its lattice at rest, with the kernel W(r) = (1 - r^2/R^2)^3:
  *    rho_p = (sum_q V_q W(|x_p - x_q|)) / (V_p reference) + 1 - product over walls and solids (1 - F(distance))
- * where F is the share of the kernel beyond a plane, and reference is the kernel summed over a cubic lattice.
+ * where F is the fraction of the kernel beyond a plane, and reference is the sum of the kernel over a cubic lattice.
  *    C_p          = max(rho_p - 1 - slack, 0)
  *    multiplier_p = -C_p / (sum_q |grad_q C_p|^2 + epsilon)
- *    move_p       = sum_q (multiplier_p + multiplier_q) grad W, and likewise for walls
+ *    move_p       = sum_q (multiplier_p + multiplier_q) grad W, plus the same terms for walls and solids
  * slack is the excess density of a lattice next to walls, because F differs from the contribution of the mirror image (3.5 % at R
- * = 2 spacings). The gradient is that of (1 - r/R)^3, which does not vanish at zero distance. */
+ * = 2 spacings). grad W is the gradient of (1 - r/R)^3, because that of W vanishes at zero distance. */
 #include "discretize/mac/mac_correction.h"
 #include <math.h>
 #include "core/math3.h"
@@ -31,8 +31,7 @@ static double beyond(double t, double *slope)
   return 0.5 * (one - to_t) / one;
 }
 
-/* The kernel summed over a cubic lattice of spacing `ratio` R around a point in layer[axis] = 1, 2, ... behind a wall; 0: far
- * from any wall. */
+/* The kernel summed over a cubic lattice of spacing `ratio` R around a point in layer[axis] = 1, 2, ... behind a wall; 0: far from any wall. */
 static double lattice_sum(double ratio, const int layer[3])
 {
   const int m   = (int)ceil(1.0 / ratio);
@@ -242,8 +241,7 @@ static double density_at(const neighbours *near, const float at[3])
   return rho;
 }
 
-/* sum_q |grad_q C|^2 + epsilon; lengths in R, volumes relative to the largest; unit: converts kernel sums to densities; wall
- * [1/R]. */
+/* sum_q |grad_q C|^2 + epsilon; lengths in R, volumes relative to the largest; unit: converts kernel sums to densities; wall [1/R]. */
 static double stiffness(const neighbours *near, const float at[3], double unit, double volume, const double wall[3])
 {
   const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume;

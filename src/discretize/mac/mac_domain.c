@@ -1,4 +1,4 @@
-/* The domain of all mac bodies, see mac_domain.h: functions of the body and the order of operations of a step. */
+/* Implementation of mac_domain.h: body_ops of the domain and its adapters, and the corrections after a step. */
 #include "discretize/mac/mac_domain.h"
 #include <math.h>
 #include "core/math3.h"
@@ -258,8 +258,7 @@ const body_ops mac_body_ops = {.kind      = "mac",
 
 /* --- between two steps: particles out of solids, and apart ----------------------------------------------------------------- */
 
-/* Rounds for several solids that touch; particles per chunk; samples, then bisections, to find where a displacement enters a
- * solid. */
+/* Rounds for several solids that touch; particles per chunk; samples, then bisections, to find where a displacement enters a solid. */
 enum { ROUNDS_OUT = 3, CHUNK = 256, PIECES = 8, HALVINGS = 12 };
 
 /* Velocity of a solid at x. */
@@ -299,9 +298,8 @@ static bool find_entry(const mac_placed *solid, const double from[3], const doub
   return *distance < 0.0;
 }
 
-/* Direction and depth to move a particle out of a solid: across the nearest surface; or, if the particle entered through another
- * surface in this step, back through that one, however thin the solid is. Returns false if the particle is outside and its
- * displacement did not cross the solid. */
+/* Direction and depth to move a particle out of a solid: across the nearest surface; or, if the particle entered through another surface in this
+ * step, back through that one, however thin the solid is. Returns false if the particle is outside and its displacement did not cross the solid. */
 static bool find_exit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, double normal[3], double *depth)
 {
   const particles *p    = d->bodies.particles[b];
@@ -428,11 +426,10 @@ static PetscErrorCode contain_all(mac_domain *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A particle that the last round moved against its velocity is supported by other particles. Where particles are too sparse for a
- * continuum, the face on the far side is determined by this particle alone and falls freely. Between this face and the one fixed
- * by the particles below, the affine velocity of the particle would grow with every step, while its own velocity hardly changes.
- * So the affine velocity along the displacement is removed, as at walls. This is done along the axes only, so that momentum and
- * angular momentum do not change. */
+/* A particle that the last round moved against its velocity is supported by other particles. Where particles are too sparse for a continuum, the
+ * face on the far side is determined by this particle alone and falls freely. Between this face and the one fixed by the particles below, the
+ * affine velocity of the particle would grow with every step, while its own velocity hardly changes. So the affine velocity along the displacement
+ * is removed, as at walls. This is done along the axes only, so that momentum and angular momentum do not change. */
 static void remove_unsupported_shear(mac_domain *d)
 {
   const mac_correction *c = &d->correction;

@@ -1,4 +1,4 @@
-/* Implementation, in this order: mirror images of cells at the sides of the box; shares of cubes and squares; half-cells of
+/* Implementation, in this order: mirror images of cells at the sides of the box; fractions of cubes and squares; half-cells of
  * solids and of the continuum; ghosts; averages over half-cells. */
 #include "discretize/mac/mac_fractions.h"
 #include <float.h>
@@ -125,8 +125,7 @@ double mac_square_fraction(const double phi[4])
                  triangle(tie, phi[2], phi[0], phi[3]));
 }
 
-/* Computed distances may be bounds with this relative error: cells farther from the surface than this times their radius count as
- * whole. */
+/* Computed distances may be bounds with this relative error: cells farther from the surface than this times their radius count as whole. */
 static const double SLACK = 1.5, HALF_DIAGONAL = 0.86602540378443865, ROUNDING = 1e-9; /* [h] */
 static const double EDGE = 0.125; /* see has_edge: spheres of three cells in radius or more have no edge */
 enum { DEPTH = 2 };
@@ -213,9 +212,8 @@ static void corners_of_eighth(const double phi[27], int q, double corner[8])
   for (int c = 0; c < 8; ++c) corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
 }
 
-/* Share of a cube, from the distances at its corners; near edges of the solid, from those at the corners of its parts. The rule
- * on corners only cuts off edges: a box of 3 x 4 x 2 cells lacks 6 % with it, 1.8 % with one subdivision of the cubes, 0.7 % with
- * two. */
+/* Share of a cube, from the distances at its corners; near edges of the solid, from those at the corners of its parts. The rule on corners only
+ * cuts off edges: a box of 3 x 4 x 2 cells lacks 6 % with it, 1.8 % with one subdivision of the cubes, 0.7 % with two. */
 static double share_of_cube(const corner_lattice *t, const double low[3], double side, const double phi[8], int depth)
 {
   double fine[27], sum = 0.0;

@@ -1,4 +1,4 @@
-/* The staggered grid, see mac_grid.h: blocks, cells and faces. */
+/* Implementation of mac_grid.h: creation of the staggered grid and its blocks. */
 #include "discretize/mac/mac_grid.h"
 #include "core/memory.h"
 #include <omp.h>

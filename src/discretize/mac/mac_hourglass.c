@@ -1,4 +1,4 @@
-/* Hourglass control, see mac_hourglass.h. */
+/* Implementation of mac_hourglass.h: hourglass control for shear stress at cell centres. */
 #include "discretize/mac/mac_hourglass.h"
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
@@ -59,8 +59,7 @@ static double deviation_from_mean(const edge_place *e, const double *x)
 
 typedef enum { RATE, BOUNDED, STRESS, N_PASSES } pass;
 
-/* Each pass reads results of the pass before at the edges around. y->hourglass[0]: rate, later stress; y->hourglass[1]: bounded
- * stress q. */
+/* Each pass reads results of the pass before at the edges around. y->hourglass[0]: rate, later stress; y->hourglass[1]: bounded stress q. */
 static void pass_over_edge(pass now, const mac_system *y, const edge_place *e, double share, const double *p)
 {
   double *rate = y->hourglass[0][e->o], *bounded = y->hourglass[1][e->o];

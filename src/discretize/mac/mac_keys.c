@@ -1,4 +1,4 @@
-/* Key tables of kind mac and of the shared grid. */
+/* Key tables of kind mac and of the job entry `mac:`. */
 #include "discretize/mac/mac_keys.h"
 
 static const char *const walls[]        = {"rough", "smooth", "open", "periodic", NULL};

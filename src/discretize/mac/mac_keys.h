@@ -9,7 +9,7 @@ typedef enum { MAC_FRACTIONS_AUTO, MAC_FRACTIONS_VOLUME, MAC_FRACTIONS_AREA, MAC
 typedef enum { MAC_COLOCATED, MAC_STAGGERED } mac_arrangement;
 typedef enum { MAC_ORTHONORMAL, MAC_COMPONENTS } mac_basis;
 
-/* job entry bodies.NAME with kind: mac */
+/* Job entry bodies.NAME of kind mac. */
 typedef struct {
   particle_body_spec fill;
 } mac_body_spec;
@@ -19,18 +19,17 @@ typedef struct {
   double min[3], max[3];
 } mac_box;
 
-/* each entry is a mac_wall */
 typedef struct {
-  int side[3][2]; /* axis, lower/upper */
+  int side[3][2]; /* axis, lower/upper side: mac_wall */
 } mac_walls;
 
-/* Entry `mac:` of the job. The comment of each member names the module that reads it. */
+/* Job entry `mac:`, common to all mac bodies. Comments begin with the module that reads the member. */
 typedef struct mac_options {
   const mac_box   *domain;
   double           spacing;
   const mac_walls *walls;
   double           wall_friction;       /* system: shear bound of rough walls, wall_friction * p; NaN: the material's own friction */
-  double           cfl;                 /* domain: cells a particle may cross in a step */
+  double           cfl;                 /* domain: largest number of cells that a particle may cross in a step */
   int              fractions;           /* system: mac_fractions; auto: volume for granular, area for liquid */
   int              arrangement;         /* system: mac_arrangement */
   int              basis;               /* system: mac_basis */

@@ -1,4 +1,4 @@
-/* Warm start of pressure, stress and multipliers, see mac_memory.h. */
+/* Implementation of mac_memory.h: warm start of pressure, stress and multipliers. */
 #include "discretize/mac/mac_memory.h"
 #include "core/memory.h"
 

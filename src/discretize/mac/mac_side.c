@@ -1,4 +1,4 @@
-/* Sides of the mac domain as obstacles, see mac_side.h. */
+/* Implementation of mac_side.h: sides of the mac domain as static bodies. */
 #include "discretize/mac/mac_side.h"
 #include "core/math3.h"
 #include "core/memory.h"

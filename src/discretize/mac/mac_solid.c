@@ -1,4 +1,4 @@
-/* Rigid bodies on the staggered grid, see mac_solid.h. */
+/* Implementation of mac_solid.h: distances of rigid bodies on the staggered grid. */
 #include "discretize/mac/mac_solid.h"
 #include "core/math3.h"
 

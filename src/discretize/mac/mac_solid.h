@@ -6,12 +6,12 @@
 #include "discretize/body/body.h"
 
 typedef struct {
-  int               body; /* number in the scene */
-  int               n;    /* level sets, fixed to the frame; the solid is their union */
-  level_set *const *sets;
-  rigid_frame       frame;      /* at the start of the step; v, w: its velocity, if prescribed */
-  bool              is_unknown; /* dynamic: its velocity is solved for */
-  double friction; /* between it and the continuum: shear stress at its surface is at most friction * p; INFINITY: the material's own */
+  int               body;       /* number in the scene */
+  int               n;          /* number of level sets */
+  level_set *const *sets;       /* [n] borrowed, fixed to the frame; the solid is their union */
+  rigid_frame       frame;      /* pose at the start of the step; v, w: velocity of a prescribed motion */
+  bool              is_unknown; /* dynamic body: its velocity is an unknown */
+  double friction; /* with the continuum: shear stress at the surface is at most friction * p; INFINITY: friction of the material */
 } mac_solid;
 
 /* A solid with its bounds in world coordinates [m]. On a periodic grid distances are those to the image nearest to a point; solids
@@ -22,13 +22,14 @@ typedef struct {
   double           period[3];       /* 0: no images along this axis */
 } mac_placed;
 
+/* Compute bounds and periods of a solid (borrowed) on grid g. */
 mac_placed mac_solid_placed(const mac_solid *s, const mac_grid *g);
-/* x - origin of the frame, of the nearest image. */
+/* arm = x - origin of the frame of the nearest image. */
 void mac_placed_arm(const mac_placed *p, const double x[3], double arm[3]);
-/* Signed distance, negative inside; INFINITY for a solid without level sets. */
+/* Returns the signed distance of x [m], negative inside; INFINITY for a solid without level sets. */
 double mac_placed_distance(const mac_placed *p, const double x[3]);
-/* The same with its gradient, in world axes. */
+/* The same; sets its gradient in world axes. */
 double mac_placed_gradient(const mac_placed *p, const double x[3], double gradient[3]);
-/* Whether a cube around x, `half` to every side, lies outside the bounds. */
+/* Returns true if the cube with centre x and side 2 half lies outside the bounds of the solid and its images. */
 bool mac_placed_is_outside(const mac_placed *p, const double x[3], double half);
 #endif

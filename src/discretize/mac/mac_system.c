@@ -1,4 +1,4 @@
-/* Operators of a step on the staggered grid, see mac_system.h: numbering, assembly, products. */
+/* Implementation of mac_system.h: numbering and assembly of the operators of a step. */
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_velocity.h"
@@ -458,8 +458,7 @@ static bool is_face_carried(const mac_system *y, const mac_state *s, int axis, i
     if (q == 2 * axis && other >= 0) near = fmin(near, y->weights.center[other]);
     if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, before += u ? y->u[face] : 0.0, ++n;
   }
-  /* liquid that moves ahead separates from the liquid below; otherwise a few particles at the tip of a sheet would accelerate
-   * without bound */
+  /* liquid that moves ahead separates from the liquid below; otherwise a few particles at the tip of a sheet would accelerate without bound */
   if (change) *change = n && !((s->u[axis][slot] - before / n) * sum > 0.0) ? sum / n : 0.0;
   return n > 0 && near < 0.5 * g->h;
 }
@@ -880,8 +879,7 @@ static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, i
   return put_row(c->y, &row, col, value);
 }
 
-/* Rows of the transposes, assembled from the faces: the same products in the same order, so that the matrices are exact
- * transposes. */
+/* Rows of the transposes, assembled from the faces: the same products in the same order, so that the matrices are exact transposes. */
 static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
 {
   const mac_system *y       = c->y;
@@ -1219,8 +1217,8 @@ void mac_system_destroy(mac_system *y)
   MEMORY_FREE(&y->face_slot, &y->face_axis, &y->cell_slot, &y->ijk, &y->u, &y->mobility, &y->weight);
   sparse_rows_destroy(&y->G), sparse_rows_destroy(&y->GT), sparse_rows_destroy(&y->D), sparse_rows_destroy(&y->DT);
   destroy_coupling(&y->F_p), destroy_coupling(&y->F_s);
-  MEMORY_FREE(&y->friction, &y->cohesion, &y->rest_density, &y->component, &y->sample_cells, &y->stress_slot, &y->light, &y->loan, &y->row_col,
-              &y->row_value, &y->cell_of, &y->normal_weight);
+  MEMORY_FREE(&y->friction, &y->cohesion, &y->rest_density, &y->component, &y->sample_cells, &y->stress_slot, &y->light, &y->loan,
+              &y->row_col, &y->row_value, &y->cell_of, &y->normal_weight);
   for (int a = 0; a < 3; ++a) {
     MEMORY_FREE(&y->face_of[a], &y->edge_weight[a], &y->block_count[a], &y->layer[a], &y->mass[a], &y->left[a], &y->hourglass[0][a],
                 &y->hourglass[1][a]);

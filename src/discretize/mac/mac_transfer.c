@@ -1,4 +1,4 @@
-/* --- layout: the grid around the particles, and the particles in the order of the grid -------------------------------------- */
+/* --- layout: the grid around the particles, and sorting of the particles by grid block --------------------------------------- */
 #include "discretize/mac/mac_transfer.h"
 #include <math.h>
 #include <string.h>
@@ -414,8 +414,7 @@ static void load_tile(const mac_grid *g, const int32_t block[3], double *const u
   else load_by_node(g, block, u, t);
 }
 
-/* Velocity along `axis` at s (in cells from the corner of the block) from eight nodes u[.]; and its gradient times h, unless
- * NULL. */
+/* Velocity along `axis` at s (in cells from the corner of the block) from eight nodes u[.]; and its gradient times h, unless NULL. */
 static inline __attribute__((always_inline)) double interpolate_velocity(const double u[8], const double f[3], double *gradient)
 {
   const double z00 = u[0] + f[2] * (u[1] - u[0]), z01 = u[2] + f[2] * (u[3] - u[2]), z10 = u[4] + f[2] * (u[5] - u[4]),

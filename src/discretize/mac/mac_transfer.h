@@ -9,11 +9,11 @@
 
 typedef struct mac_domain mac_domain;
 
-/* Grid values at the particles of one body at the end of the last step, for frames. */
+/* Grid values at the n particles of one body at the end of the last step, for frames. */
 typedef struct {
   int64_t n, capacity;
-  double *pressure, *density;
-  double *move[3]; /* [m] displacement in the last step */
+  double *pressure, *density; /* [n] Pa, kg/m^3 */
+  double *move[3];            /* [n] displacement in the last step [m] */
 } mac_samples;
 
 struct mac_domain {
@@ -21,10 +21,10 @@ struct mac_domain {
   const mac_options *options;
   double             gravity[3];
   mac_state          state;
-  int64_t           *n; /* [n_bodies] numbers of particles, and */
-  double *(*x)[3];      /* positions, as `state` refers to them */
+  int64_t           *n; /* [n_bodies] numbers of particles, borrowed by `state` */
+  double *(*x)[3];      /* [n_bodies] positions, borrowed by `state` */
   particle_bodies bodies;
-  mac_samples    *seen; /* [n_bodies] */
+  mac_samples    *seen; /* [n_bodies] values for frames */
   /* Data of the current step. */
   double         dt;
   bool           is_laid_out;
@@ -42,21 +42,21 @@ struct mac_domain {
   int32_t  *order, *order_scratch;
 };
 
-/* A tile contains, for each axis, mass and momentum of the faces of a block and one layer around it, [6][6][6][2], then the mass
- * at cell centres. */
+/* Size of a tile. It contains, for each axis, mass and momentum of the faces of a block and of one layer around it, [6][6][6][2]; then the
+ * mass at cell centres, [6][6][6]. */
 enum { MAC_TILE_DOUBLES = 7 * MAC_TILE };
 
-/* Build the grid, sort the particles, allocate the arrays over slots. */
+/* Build the grid around the particles, sort them, and allocate the arrays over slots. */
 PetscErrorCode mac_layout(mac_domain *d);
 /* Transfer mass, momentum and density from particles to faces and cell centres. */
 PetscErrorCode mac_to_grid(mac_domain *d);
 /* Allocate d->seen; call before mac_to_particles. */
 PetscErrorCode mac_reserve_samples(mac_domain *d);
-/* Transfer velocities to the particles and move them by the dt of begin_step. */
+/* Transfer velocities to the particles and move the particles over the time step d->dt. */
 void mac_to_particles(mac_domain *d);
-/* Set *status to STEP_CFL_VIOLATED if a particle would cross more than cfl cells with the velocities of the grid (or with its own
- * velocity, if is_own). */
+/* Set *status to STEP_CFL_VIOLATED if a particle would cross more than options->cfl cells in the step, with the velocity of the grid or
+ * (is_own) with its own velocity. */
 void mac_check_cfl(const mac_domain *d, bool is_own, step_status *status);
-/* Particles of body b outside the box: move them back inside at walls, wrap them where periodic, remove them at open sides. */
+/* Treat particles of body b outside the box: at walls move them inside, at periodic sides move them by one period, at open sides remove them. */
 PetscErrorCode mac_return_to_box(mac_domain *d, int b);
 #endif

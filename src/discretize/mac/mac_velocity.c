@@ -1,4 +1,4 @@
-/* Extrapolation of face velocities, see mac_velocity.h. */
+/* Implementation of mac_velocity.h: extrapolation of face velocities and its transpose. */
 #include "discretize/mac/mac_velocity.h"
 #include "core/memory.h"
 

@@ -1,30 +1,30 @@
 /* Drucker-Prager sand. Source: [Klar2016] with the volume correction of [Tampubolon2017].
  *
- * Trial state, with the history q (hardening) and v_c (logarithmic volume gained during separation) frozen:
+ * Trial state with stretches sigma. The history is constant: q (hardening) and v_c (logarithmic volume gained during separation):
  *   e = log sigma + v_c/3,  t = tr e - e_c,  dev = e - tr e/3,  n = dev/|dev|,  c = alpha (3 lambda + 2 mu)/(2 mu)
  *   tip      t > 0:                 H = e_c/3
  *   elastic  |dev| + c t <= 0:      H = e
  *   cone     else:                  H = tr e/3 - c t n            (volume kept)
  *   tau_i = 2 mu H_i + lambda tr H,  psi = mu |H|^2 + lambda/2 (tr H)^2
- * which all have the form H = w + r dev with tr H = 3 w, r = 0, 1, -c t/|dev|; the loops below compute this form.
+ * All three cases have the form H = w + r dev with tr H = 3 w and r = 0, 1, -c t/|dev|, which the loops below compute.
  *
- * Yield surface |dev tau| + alpha (tr tau - 3 s) <= 0, s the tensile strength: e_c = 3 s/(3 lambda + 2 mu). In simple shear without
- * dilation tau = M (sigma_n + s), M = 3 alpha/sqrt 2: the key shear_friction is M, cohesion is M s, and
- * friction_angle_deg phi is that of triaxial compression, alpha = sqrt(2/3) 2 sin phi/(3 - sin phi).
+ * Yield condition |dev tau| + alpha (tr tau - 3 s) <= 0 with the tensile strength s; e_c = 3 s/(3 lambda + 2 mu). In simple shear without
+ * dilation the shear stress is M (sigma_n + s), M = 3 alpha/sqrt 2. The key shear_friction is M, the key cohesion is M s, and the key
+ * friction_angle_deg is the angle phi of triaxial compression, alpha = sqrt(2/3) 2 sin phi/(3 - sin phi).
  *
- * Once the step is accepted:
+ * When the step is accepted:
  *   elastic stretches <- exp H
- *   v_c <- v_c + tr log sigma - tr H     separated grains (tip) must first close by as much before they have pressure again;
- *                                        outside the tip the volume is conserved: v_c is added to H and becomes 0
- *   q   <- q + 0 | |log sigma - H| | |dev| + c t            elastic | tip | cone
- *   phi = h0 + (h1 q - h3) exp(-h2 q)                       where hardening_deg is given
- * The next step starts from log sigma = H plus v_c/3: the same e, hence the same stress. Stress with frozen history and
- * plastic_return therefore agree, and returning twice changes nothing.
+ *   v_c <- v_c + tr log sigma - tr H     tip: separated grains must first close by this volume before they have pressure again;
+ *                                        elastic and cone: the volume is conserved, v_c is added to H and becomes 0
+ *   q   <- q + 0, |log sigma - H|, |dev| + c t              for elastic, tip, cone
+ *   phi = h0 + (h1 q - h3) exp(-h2 q)                       if hardening_deg is given
+ * The next step starts from log sigma = H and the new v_c, i.e. from the same e and the same stress. Therefore the stress does not change
+ * when the step is accepted, and a second return mapping has no effect.
  *
- * Departures: [Klar2016] also sends |dev| = 0 under compression to the tip, which would drop the pressure of exactly isotropic
- * states; here they are elastic. Its tip counts |e| as hardening, which with v_c would grow in every step of separation; here
- * it is the strain of the step. Cohesion is an addition: separated grains (v_c > 0) have none until they have closed again, so that
- * no cycle of opening and closing gains energy. */
+ * Differences from [Klar2016]: there, |dev| = 0 under compression is the tip, so that exactly isotropic states lose their pressure; here
+ * they are elastic. There, hardening at the tip is |e|, which with v_c would grow in every step of separation; here it is the strain of
+ * the step. Cohesion is an addition: separated grains (v_c > 0) have no cohesion until they have closed again, so that a cycle of opening
+ * and closing does not gain energy. */
 #include "core/memory.h"
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
@@ -169,8 +169,7 @@ LANE double log_slope(double x, double y, double log_x, double log_y)
   return u < 0.01 ? 2.0 * series / sum : far;
 }
 
-/* dH_i/dlog(sigma_j) = r (delta_ij - 1/3) - [cone] r n_i n_j + kept/3 - slope n_i; the stress needs
- * dtau_ij = 2 mu dH_ij + lambda kept. */
+/* dH_i/dlog(sigma_j) = r (delta_ij - 1/3) - [cone] r n_i n_j + kept/3 - slope n_i; the stress needs dtau_ij = 2 mu dH_ij + lambda kept. */
 LANE double return_slope(double is_diagonal, double r, double r_cone, double ni, double nj, double w, double slope)
 {
   return r * (is_diagonal - 1.0 / 3) - r_cone * ni * nj + w * (1.0 / 3) - slope * ni;

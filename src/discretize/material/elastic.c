@@ -1,4 +1,4 @@
-/* Isotropic elastic parameters, see elastic.h. */
+/* Implementation of elastic.h: keys and constants of isotropic elasticity. */
 #include "discretize/material/elastic.h"
 #include "core/memory.h"
 

@@ -1,6 +1,6 @@
 /* Isotropic elasticity, common to the constitutive laws: the keys density, youngs_modulus and poisson_ratio, Lame's constants for small
- * strains, and the speed of pressure waves. The parameters of every law begin with elastic_parameters, its constants with
- * elastic_constants (except tait_liquid, which has other parameters). */
+ * strains, and the speed of pressure waves. The struct of parameters of every law begins with elastic_parameters, and that of its
+ * constants with elastic_constants. Exception: tait_liquid, which has other parameters. */
 #ifndef SS_DISCRETIZE_MATERIAL_ELASTIC_H
 #define SS_DISCRETIZE_MATERIAL_ELASTIC_H
 #include "core/error.h"
@@ -31,19 +31,20 @@ typedef struct {
   double mu, lambda; /* Lame's constants [Pa] */
 } elastic_constants;
 
+/* Lame's constants from Young's modulus and Poisson's ratio. */
 static inline elastic_constants elastic_lame(const elastic_parameters *e)
 {
   const double E = e->youngs_modulus, nu = e->poisson_ratio;
   return (elastic_constants){.mu = E / (2.0 * (1.0 + nu)), .lambda = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))};
 }
 
-/* material_law.prepare of laws with these constants alone; their parameters start with elastic_parameters. */
+/* Function material_law.prepare of laws whose constants are elastic_constants only. */
 PetscErrorCode elastic_prepare(const void *parameters, void **constants);
-/* material_law.wave_speed of every law: its constants start with elastic_constants. */
+/* Function material_law.wave_speed of laws whose constants start with elastic_constants [m/s]. */
 double elastic_wave_speed(const void *constants, double density);
 
-/* Replacement of the divisor sigma_i + sigma_j of a derivative. It vanishes for some inverted stretches, where the rotation is not
- * differentiable. The replacement keeps the sign and is at least ELASTIC_LEAST_SUM in magnitude. */
+/* Returns a replacement for the divisor a + b = sigma_i + sigma_j of a derivative, with the same sign and a magnitude of at least
+ * ELASTIC_LEAST_SUM. The divisor vanishes for some inverted stretches, where the rotation is not differentiable. */
 #define ELASTIC_LEAST_SUM 1e-6
 LANE double elastic_safe_sum(double a, double b)
 {

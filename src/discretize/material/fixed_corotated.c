@@ -1,5 +1,6 @@
 /* Fixed-corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (J - 1)^2. Source: [Stomakhin2012].
- * A polynomial in the stretches: defined, and pushing back, also for inverted ones. */
+ * sigma_i: principal stretches, J: their product. psi is a polynomial in the stretches. Therefore it is defined for inverted elements as
+ * well, and its stress restores them. */
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
 

@@ -1,4 +1,4 @@
-/* Materials that flow without elasticity, see flow.h: granular matter and liquids. */
+/* Implementation of flow.h: job keys and constants of granular matter and liquids. */
 #include "discretize/material/flow.h"
 
 typedef struct {

@@ -1,10 +1,9 @@
-/* Materials that flow without elasticity: granular matter and liquids, incompressible under pressure. They have no stress function:
- * the granular solvers compute friction stress and pressure together [TakahashiBatty2021]. Used by bodies of kind mac.
+/* Materials without elasticity: granular matter and liquids. They are incompressible under pressure and have no stress function: the
+ * granular solver (optim/granular) computes friction stress s and pressure p together [TakahashiBatty2021]. Used by bodies of kind mac.
  *
- * Friction is M, shear stress over pressure in simple shear: |s|_F <= sqrt(2) M (p + tension), M = sin(friction angle). With
- * `inertial` constants it grows with the inertial number I = |rate| d sqrt(rho_s/p) [JopForterrePouliquen2006]:
- *   M(I) = M + (M_2 - M)/(I_0/I + 1),   |rate| = sqrt(2 e:e) for the deviatoric strain rate e.
- * */
+ * The friction M is the ratio of shear stress to pressure in simple shear: |s|_F <= sqrt(2) M (p + tension), M = sin(friction angle). With
+ * `inertial` constants it increases with the inertial number I = |rate| d sqrt(rho_s/p) [JopForterrePouliquen2006]:
+ *   M(I) = M + (M_2 - M)/(I_0/I + 1),   |rate| = sqrt(2 e:e) for the deviatoric strain rate e. */
 #ifndef SS_DISCRETIZE_MATERIAL_FLOW_H
 #define SS_DISCRETIZE_MATERIAL_FLOW_H
 #include "core/error.h"
@@ -18,9 +17,9 @@ typedef struct {
   double inertial[FLOW_N_INERTIAL]; /* without such constants: 0, 1, 0, 0, so that friction is M at any rate */
 } material_flow;
 
-/* From the parameters of variant granular or liquid. PETSC_ERR_USER_INPUT for inconsistent keys. */
+/* Set *out from the parameters of a material of model granular or liquid. PETSC_ERR_USER_INPUT for inconsistent keys. */
 PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, material_flow *out);
-/* M at rate of shear [1/s] and pressure [Pa]. */
+/* Returns M at a shear rate [1/s] and a pressure [Pa]; friction: M at rest. */
 static inline double material_flow_friction(double friction, const double inertial[FLOW_N_INERTIAL], double rate, double pressure)
 {
   const double number = rate * inertial[FLOW_GRAIN_DIAMETER] * sqrt(inertial[FLOW_GRAIN_DENSITY] / fmax(pressure, 1e-300));

@@ -1,6 +1,6 @@
 /* Linear corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (sum (sigma_i - 1))^2: Hooke's law between the stretches and
  * the stress per undeformed area, in axes that rotate with the material. Source: [MullerGross2004], with the rotation of the polar
- * decomposition. It is quadratic in the stretches, so it is defined for inverted elements as well, and restores them.
+ * decomposition. psi is quadratic in the stretches. Therefore it is defined for inverted elements as well, and its stress restores them.
  *
  * With `rotation: lagged` the axes are those at the start of the step (lagged_stress). */
 #include "discretize/material/linear_corotated.h"

@@ -1,4 +1,4 @@
-/* Batches of material evaluations: tangents, projection to positive semidefinite, work rows. See material.h. */
+/* Implementation of material.h: evaluation of laws for batches of points, projection of tangents, creation of materials. */
 #include "discretize/material/material.h"
 #include "core/eigen3.h"
 #include "core/math3.h"

@@ -1,4 +1,4 @@
-/* The table of constitutive laws, see material_registry.h. */
+/* Implementation of material_registry.h: the table of laws and the key table of `materials:`. */
 #include "discretize/material/material_registry.h"
 #include "core/memory.h"
 

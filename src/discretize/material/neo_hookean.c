@@ -1,5 +1,5 @@
 /* Compressible neo-Hookean elasticity, psi = mu/2 (sum sigma_i^2 - 3) - mu log J + lambda/2 log^2 J. Source: [Bonet2008].
- * Resists inversion with an infinite barrier: sigma_i > 0 only. */
+ * sigma_i: principal stretches, J: their product. psi is infinite at J = 0 and not defined for inverted elements. */
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
 

@@ -1,14 +1,14 @@
-/* Snow: fixed-corotated elasticity whose stretches are limited to [1 - theta_c, 1 + theta_s], and which hardens as it is packed.
- * Source: [Stomakhin2013].
+/* Snow: fixed-corotated elasticity (fixed_corotated.c). Elastic stretches are limited to [1 - theta_c, 1 + theta_s], and compaction hardens
+ * the material. Source: [Stomakhin2013].
  *
- *   mu, lambda -> mu h, lambda h,   h = exp(xi (1 - J_P)),   J_P = plastic volume, > 1 expanded, < 1 packed
+ *   mu, lambda -> mu h, lambda h,   h = exp(xi (1 - J_P)),   J_P = plastic volume ratio, > 1 expanded, < 1 compacted
  *
- * In an implicit step the limit can act at two moments (key `plasticity`), with the trial stretches sigma, s = clamp(sigma):
- *   implicit  tau(s) with the trial gradient, p_i = tau_i(s)/sigma_i, as for drucker_prager: stress stays in the elastic range also
- *             within a step. The tangent is not symmetric while a stretch is limited.
- *   explicit  as published: p(sigma), limited when the step is accepted; in a long step the stress can exceed the range.
- * Both agree inside the range and once the step is accepted. J_P is frozen during the step and updated after it:
- * J_P <- J_P prod(sigma)/prod(s).                                                                                       */
+ * The key `plasticity` selects when the limit applies in an implicit step. sigma: trial stretches, s = clamp(sigma):
+ *   implicit  in every evaluation: p_i = tau_i(s)/sigma_i with the Kirchhoff stress tau, as for drucker_prager. Stress remains in the
+ *             elastic range during the step. The tangent is not symmetric while a stretch is limited.
+ *   explicit  as published: the stress is p(sigma), and stretches are limited when the step is accepted. In a long step the stress can
+ *             exceed the range.
+ * Both are equal in the elastic range and after the step. J_P is constant during the step; then J_P <- J_P prod(sigma)/prod(s). */
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
 #include "core/memory.h"

@@ -1,14 +1,15 @@
-/* Liquid by an equation of state: pressure p = kappa (J^-gamma - 1) of the volume ratio J alone, after Tait. Source:
+/* Liquid with Tait's equation of state: pressure p = kappa (J^-gamma - 1), a function of the volume ratio J only. Source:
  * [ZongJiangHan2024], [Tampubolon2017].
  *
- *   psi = -kappa (J^(1-gamma)/(1-gamma) - J) + rest,  psi' = -kappa (J^-gamma - 1),  psi'' = kappa gamma J^(-gamma-1) > 0
+ *   psi = -kappa (J^(1-gamma)/(1-gamma) - J) + constant,  psi' = -kappa (J^-gamma - 1),  psi'' = kappa gamma J^(-gamma-1) > 0
  *
- * The stored gradient is J^(1/3) 1: shear is discarded, so that the gradient does not grow during flow. From start = s 1 a step
- * gives J = s^3 (1 + dt div v), linear in the velocities, with F = s (1 + dt grad v):
+ * The stored gradient is J^(1/3) 1: shear is discarded, so that the gradient does not grow during flow. A step from the gradient s 1 to
+ * F = s (1 + dt grad v) gives J = s^3 (1 + dt div v), which is linear in the velocities:
  *
  *   J = s^2 tr F - 2 s^3,  P = psi' s^2 1,  dP = psi'' s^4 tr(dF) 1
  *
- * convex, with the spectral tangent U = V = 1, dp = psi'' s^4 in all places, a = b = 0. Steps to J <= 0 are rejected. */
+ * The energy is convex in F. Its spectral tangent has U = V = 1, all entries of dp equal to psi'' s^4, and a = b = 0. Steps to J <= 0 are
+ * rejected. */
 #include "core/memory.h"
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"

@@ -1,20 +1,20 @@
-/* Metals, clay, dough: linear corotated elasticity about the rotation at the start of the step (linear_corotated.h), and von Mises
- * plasticity with return to the yield surface when the step is accepted. Source: [ZongJiangHan2024], eq. 20 to 26, algorithm 1.
+/* Von Mises plasticity for metals, clay and dough, with linear corotated elasticity about the rotation at the start of the step
+ * (linear_corotated.h). The return mapping is applied when the step is accepted. Source: [ZongJiangHan2024], eq. 20 to 26, algorithm 1.
  *
- * With R0 the rotation that the step started from, R that of the trial gradient F, B = sym(F R0^T) and r = yield_stress/(2 mu):
+ * Let R0 be the rotation at the start of the step, R the rotation of the trial gradient F, B = sym(F R0^T) and r = yield_stress/(2 mu):
  *
- *   tau = 2 mu (B - 1) + lambda tr(B - 1) 1,   yield surface |dev tau|_F <= yield_stress, that is |dev B|_F <= r
+ *   tau = 2 mu (B - 1) + lambda tr(B - 1) 1,   yield condition |dev tau|_F <= yield_stress, that is |dev B|_F <= r
  *
- * a cylinder of radius r around (1, 1, 1) in the space of B's eigenvalues. The return mapping moves B along its deviator to the
- * cylinder. Eigenvectors and trace do not change, so B' = tr(B)/3 1 + r dev B/|dev B| needs no eigenvalues. The gradient becomes
- * F' = R S' with
+ * In the space of the eigenvalues of B the yield surface is a cylinder of radius r around the direction (1, 1, 1). The return mapping moves
+ * B along its deviator to the cylinder. Eigenvectors and trace do not change, so B' = tr(B)/3 1 + r dev B/|dev B| needs no eigenvalues. The
+ * new gradient is F' = R S', where S' solves
  *
  *   sym(R S' R0^T) = B',  S' symmetric:   W S' + S' W^T = 2 R0^T B' R0,  W = R0^T R
  *
- * six linear equations. Their matrix is positive definite, though not symmetric, for rotations below 90 degrees, so no pivoting is
- * necessary. Near that angle the step is rejected. F keeps its bits where the material does not yield.
+ * These are six linear equations. Their matrix is positive definite (not symmetric) for rotations below 90 degrees, so no pivoting is
+ * necessary. Near that angle the step is rejected. If the material does not yield, F does not change by a bit.
  *
- * In uniaxial tension sigma = sqrt(3/2) |dev tau|_F: it yields at sqrt(3/2) yield_stress, which is yield_stress_uniaxial. */
+ * In uniaxial tension sigma = sqrt(3/2) |dev tau|_F: the material yields at sqrt(3/2) yield_stress, which is yield_stress_uniaxial. */
 #include "core/memory.h"
 #include <string.h>
 #include "discretize/material/linear_corotated.h"
@@ -110,8 +110,7 @@ static void product_tn(int64_t n, const material_row *restrict A, const material
       for (int64_t i = 0; i < n; ++i) o[3 * r + c][i] = A[r][i] * B[c][i] + A[3 + r][i] * B[3 + c][i] + A[6 + r][i] * B[6 + c][i];
 }
 
-/* S from W S + S W^T = 2 Y: row q of M is the equation (W S)_rc + (W S)_cr = 2 Y_rc. Its last column is the right hand side, and
- * S afterwards. */
+/* S from W S + S W^T = 2 Y: row q of M is the equation (W S)_rc + (W S)_cr = 2 Y_rc. Its last column is the right hand side, and S afterwards. */
 static void solve_symmetric(int64_t n, const material_row *restrict W, const material_row *restrict Y, material_row *restrict S)
 {
   material_row M[N_SYMMETRIC][N_SYMMETRIC + 1];

@@ -1,12 +1,12 @@
-/* Particles of one cell share their stencil of N = K^3 nodes, so a cell's share of the matrix is dense, N x N blocks, and a sum of
- * outer products: with r_i = W^T grad w_i and the spectral tangent of a particle (mpm_force.h),
+/* Particles of one cell have the same stencil of N = K^3 nodes. The contribution of a cell to the matrix is therefore dense, N x N blocks,
+ * and a sum of outer products. With r_i = W^T grad w_i and the spectral tangent of a particle (mpm_force.h):
  *
  *   H_ij = sum_b r_i[b] T_b(r_j),   T_b(r) = sum_d r[d] C_bd,
  *   C_bb = p'_bb u_b u_b^T + sum_{a != b} plus_ab u_a u_a^T,   C_bd = p'_bd u_b u_d^T + minus_bd u_d u_b^T   (u: columns of U)
  *
- * i.e. a product of an N x 3n with a 3n x 9N matrix for n particles. It is summed in a private buffer per cell and then added to the
- * matrix. Clusters whose blocks agree modulo 2 along every axis touch no common node, so eight rounds per body need no atomics, and
- * the order of additions to an entry is that of the rounds. Walls send contributions elsewhere: then one thread does it all. */
+ * This is a product of an N x 3n with a 3n x 9N matrix for n particles. It is summed in a private buffer per cell and then added to the
+ * matrix. Clusters whose blocks agree modulo 2 along every axis have no common node. Therefore eight rounds per body need no atomics, and
+ * the order of additions to an entry is that of the rounds. With walls, contributions go to other nodes, and one thread does all rounds. */
 #include "discretize/mpm/mpm_assemble.h"
 #include "core/memory.h"
 #include "core/sort.h"

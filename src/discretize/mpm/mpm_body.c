@@ -1,4 +1,4 @@
-/* Bodies of kind mpm: job keys and creation of the shared domain. See mpm_body.h. */
+/* Implementation of mpm_body.h: job keys, and creation of bodies and of their domain. */
 #include "discretize/mpm/mpm_body.h"
 #include "core/memory.h"
 #include "discretize/particles/particle_fill.h"

@@ -7,18 +7,18 @@
 #include "discretize/mpm/mpm_domain.h"
 #include "discretize/particles/particle_fill.h"
 
-/* bodies.NAME with kind: mpm */
+/* Job entry bodies.NAME of kind mpm. */
 typedef struct {
   particle_body_spec fill; /* first */
   double             spacing;
 } mpm_body_spec;
 
-/* `mpm:` of the job */
+/* Job entry `mpm:`, common to all mpm bodies. */
 typedef struct mpm_options {
   int    kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
   double flip, light_node_mass_fraction,
       light_node_rest_speed;  /* light_node_mass_fraction NaN: chosen from the materials and the formulation */
-  key_list walls, body_force; /* of mpm_wall_spec; of const char * */
+  key_list walls, body_force; /* list of mpm_wall_spec; three expressions */
 } mpm_options;
 typedef struct {
   int    axis, side, kind;
@@ -26,10 +26,10 @@ typedef struct {
 } mpm_wall_spec;
 extern const key_table mpm_options_table;
 
-/* Shared by all mpm bodies of a scene. */
+/* Data shared by all mpm bodies of a scene. */
 typedef struct mpm_world {
   mpm_domain      *domain;
-  vector_field    *body_force; /* NULL: none */
-  particle_origins origins;    /* stored if body_force or the world uses them */
+  vector_field    *body_force; /* [m/s^2]; NULL: none */
+  particle_origins origins;    /* stored if body_force is given or body_world.keeps_origins is set */
 } mpm_world;
 #endif

@@ -1,4 +1,4 @@
-/* MPM domains, see mpm_domain.h: the functions of the body, adapters per MPM body, checkpoint fields. */
+/* Implementation of mpm_domain.h: body_ops of the domain and of the adapters, checkpoint fields. */
 #include "discretize/mpm/mpm_domain.h"
 #include <stddef.h>
 #include "core/math3.h"

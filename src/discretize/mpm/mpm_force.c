@@ -1,4 +1,4 @@
-/* Internal forces of MPM bodies and products with their derivative, see mpm_force.h. */
+/* Implementation of mpm_force.h: internal forces of MPM bodies and products with their derivative. */
 #include "discretize/mpm/mpm_force.h"
 #include "core/math3.h"
 #include "core/memory.h"

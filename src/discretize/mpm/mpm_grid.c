@@ -1,4 +1,4 @@
-/* The sparse grid of MPM bodies, see mpm_grid.h: blocks, clusters, numbering of dofs, stencils. */
+/* Implementation of mpm_grid.h: blocks, clusters, numbering of dofs, stencils. */
 #include "discretize/mpm/mpm_grid.h"
 #include <float.h>
 #include "core/memory.h"
@@ -90,8 +90,7 @@ static void make_keys(const mpm_grid *g, const particles *p)
   }
 }
 
-/* Where a new key >> shift begins: start [*n + 1], the last is n_keys. Needs room for n_keys + 1 in `start` at worst, so it
- * counts first. */
+/* Where a new key >> shift begins: start [*n + 1], the last is n_keys. Needs room for n_keys + 1 in `start` at worst, so it counts first. */
 static PetscErrorCode find_starts(mpm_grid *g, int64_t n_keys, int shift, int64_t *n)
 {
   const int64_t n_chunks = (n_keys + CHUNK - 1) / CHUNK;

@@ -1,12 +1,10 @@
-/* B-spline kernels and the two inner operations of MPM: read a tile of nodes at particles, add particles to a tile. mpm_transfer.c
- * has those of the affine transfer.
+/* B-spline kernels, and the two inner operations of MPM: interpolate values of a tile of nodes at particles (tile_gather), and add values
+ * of particles to a tile (tile_scatter). mpm_transfer.c has special versions for the affine transfer.
  *
- * K nodes per axis: 3 quadratic, 4 cubic. The stencil of a particle starts at its base node, floor(x/h - 1/2) or
- * floor(x/h) - 1; particles with the same base node form a cell, and node values are shared by all lanes of a cell.
- * Functions take K first and are inlined with a constant, so every loop unrolls.
- *
- * A tile contains the nodes that particles of one 4x4x4 block of cells can touch: T = 4 + K - 1 per axis, component-major
- * [component][T][T][TILE_Z], z padded so that a row of 4 nodes may be read from any cell.                            */
+ * The stencil of a particle has K nodes per axis: 3 for quadratic, 4 for cubic splines. It starts at the base node, floor(x/h - 1/2) or
+ * floor(x/h) - 1. Particles with the same base node form a cell. K is the first argument of each function, a constant after inlining, so
+ * that every loop is unrolled. A tile contains the nodes in the stencils of one block of 4x4x4 cells: T = 4 + K - 1 per axis, stored as
+ * [component][T][T][TILE_Z]. The z axis is padded, so that a row of 4 nodes may be read from any cell.                     */
 #ifndef SS_DISCRETIZE_MPM_MPM_KERNEL_H
 #define SS_DISCRETIZE_MPM_MPM_KERNEL_H
 #include <math.h>
@@ -22,15 +20,15 @@ enum { BLOCK_SIDE = 4, BLOCK_NODES = 64, TILE_Z = 8, TILE_MAX_SIDE = 7, STENCIL_
 #define TILE_NODES(K) (TILE_SIDE(K) * TILE_SIDE(K) * TILE_Z) /* doubles per component */
 #define TILE_MAX_NODES (TILE_MAX_SIDE * TILE_MAX_SIDE * TILE_Z)
 
-/* floor() of the stencil's base, in nodes. */
+/* Coordinate of the base node in units of h. */
 static inline double kernel_base(mpm_kernel kernel, double x_over_h)
 {
   return kernel == MPM_QUADRATIC ? floor(x_over_h - 0.5) : floor(x_over_h) - 1.0;
 }
-/* sum_i w_i (x_i - x)(x_i - x)^T = D I: h^2/4 or h^2/3, for every x: the inertia of the affine transfer. */
+/* Returns D in sum_i w_i (x_i - x)(x_i - x)^T = D I, which is h^2/4 or h^2/3 for every x: the inertia of the affine transfer [m^2]. */
 static inline double kernel_inertia(mpm_kernel kernel, double h) { return h * h / (kernel == MPM_QUADRATIC ? 4.0 : 3.0); }
 
-/* Weights n[k], and their derivatives g[k] in units of 1/h, at s = x/h - base, for anything with + - *: lanes or double. */
+/* Weights n[k], and derivatives g[k] of the weights in units of 1/h, at s = x/h - base. The type of s is double or lanes. */
 #define KERNEL_WEIGHTS(K, s, n)                                                                                                            \
   do {                                                                                                                                     \
     if ((K) == 3) {                                                                                                                        \
@@ -58,8 +56,8 @@ static inline double kernel_inertia(mpm_kernel kernel, double h) { return h * h 
     }                                                                                                                                      \
   } while (0)
 
-/* Factors of the tensor product along an axis: the weight n, and a second factor e that is either the derivative (for gradients
- * and forces, 1/m) or n (x_i - x_p) (for affine transfers, m). */
+/* Factors of the tensor product along each axis: the weight n and a second factor e. KERNEL_GRADIENT: e is the derivative of n, for
+ * gradients and forces. KERNEL_AFFINE: e = n (x_i - x_p), for affine transfers. `scale` of kernel_at converts e from units of h. */
 typedef struct {
   lanes n[3][STENCIL_MAX], e[3][STENCIL_MAX];
 } kernel_lanes;
@@ -77,8 +75,9 @@ LANES_INLINE void kernel_at(const int K, const kernel_factor factor, const lanes
   }
 }
 
-/* value[c] = sum_i n n n t_i,  derivative[3*c + d] = the same with e along axis d; t: component 0 at the cell's base node.
- * Contracts one axis after the other: K^2 (2K + 3) + 4K multiply-adds per component. Either output may be NULL (constant). */
+/* value[c] = sum_i n_x n_y n_z t_i, derivative[3*c + d] = the same with e instead of n along axis d. t points to component 0 at the base
+ * node of the cell. The sums run over one axis after the other: K^2 (2K + 3) + 4K multiply-adds per component. Either output may be NULL
+ * (a compile-time constant). */
 LANES_INLINE void tile_gather(const int K, const int n_components, const lanes_real *t, const kernel_lanes *w, lanes *value,
                               lanes *derivative)
 {
@@ -112,9 +111,9 @@ LANES_INLINE void tile_gather(const int K, const int n_components, const lanes_r
   }
 }
 
-/* The transpose: adds value and derivative of n particles, one per lane, to a tile. A transposition avoids sums over lanes. The
- * coefficients of the K x K rows in (x, y) are computed for all lanes at once. Then each particle (or pair) adds its rows, four
- * nodes in z wide, to registers, which are stored once per group. Lanes without a particle must be 0. */
+/* The transpose of tile_gather: add value and derivative of n particles, one per lane, to a tile. scatter_rows_set computes the
+ * coefficients of the K x K rows (x, y) of nodes for all lanes at once. tile_scatter then adds the rows of four nodes in z, particle by
+ * particle, to registers, which are stored once per group. So no sums over lanes are necessary. Lanes without a particle must be 0. */
 typedef struct {
   lanes_real s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
 } scatter_rows;
@@ -139,8 +138,8 @@ LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lan
     }
 }
 
-/* n_z and e_z at s[0 ... ROW_PARTICLES - 1] for four nodes each (the fourth is 0 for K = 3). The polynomials are expanded at the end
- * of each piece of the spline, so that weights there are exactly 0 and never negative. */
+/* Weights n_z and factors e_z of four nodes (the fourth is 0 for K = 3) at s[0 ... ROW_PARTICLES - 1]. The polynomials are expanded about
+ * the end of each piece of the spline, so that weights are exactly 0 there and never negative. */
 LANES_INLINE void kernel_row(const int K, const kernel_factor factor, const lanes_real *s_, lanes_real scale, rowz *n, rowz *e)
 {
   const rowz s = rowz_spread(s_);
@@ -157,7 +156,7 @@ LANES_INLINE void kernel_row(const int K, const kernel_factor factor, const lane
   *e = factor == KERNEL_GRADIENT ? g * scale : *n * (ROWZ(0.0, 1.0, 2.0, 3.0) - s) * scale;
 }
 
-/* All rows of a group whose positions in z are s. */
+/* Rows n, e of all particles of a group with positions s in z. */
 enum { GROUP_ROWS = LANES / ROW_PARTICLES };
 LANES_INLINE void kernel_rows(const int K, const kernel_factor factor, lanes s, lanes_real scale, rowz n[GROUP_ROWS], rowz e[GROUP_ROWS])
 {
@@ -187,7 +186,7 @@ LANES_INLINE void scatter_component(const int K, const int n, const lanes_real (
     row4_store(row, row4_load(row) + rowz_fold(sum[q]));
   }
 }
-/* n particles; tile: component 0 at the cell's base node. */
+/* Add n particles to a tile; `tile` points to component 0 at the base node of the cell. */
 LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const scatter_rows *r, const rowz *nz, const rowz *ez,
                                lanes_real *tile)
 {

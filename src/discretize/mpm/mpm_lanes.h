@@ -1,8 +1,8 @@
-/* Lanes: short vectors of doubles for the MPM kernels, one particle per lane. A file that defines MPM_SINGLE before it includes
- * anything gets the same kernels in single precision, twice as many lanes.
+/* Lanes: short vectors of doubles for the MPM kernels, one particle per lane. If a file defines MPM_SINGLE before its first #include, the
+ * same kernels are compiled in single precision, with twice as many lanes.
  *
- * GCC's and clang's vector types: plain C operators, no intrinsics; the width follows the instruction set. A lane never
- * sees its neighbours, so a particle's result does not depend on which lane it sits in.                              */
+ * Lanes are vector types of GCC and clang with the usual operators of C. Their width depends on the instruction set. Operations on one
+ * lane do not depend on the other lanes, so the result of a particle is the same in every lane.                       */
 #ifndef SS_DISCRETIZE_MPM_MPM_LANES_H
 #define SS_DISCRETIZE_MPM_MPM_LANES_H
 #include <stdbool.h>
@@ -26,8 +26,8 @@ enum { LANES_BYTES = 32 };
 enum { LANES_BYTES = 16 };
 #endif
 enum { LANES = LANES_BYTES / (int)sizeof(lanes_real), LANES_DOUBLE = LANES_BYTES / (int)sizeof(double) };
-/* Everything here is inlined, so the calling convention of vectors does not matter. This pragma is for files outside the build
- * that include this one; the build itself uses -Wno-psabi, because gcc also warns at the end of the file, after pragmas. */
+/* All functions are inlined, so the calling convention of vectors is not used. This pragma suppresses the warning in files outside the
+ * build; the build uses -Wno-psabi, because gcc also warns at the end of a file, where pragmas have no effect. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define LANES_INLINE static inline __attribute__((always_inline))
 
@@ -36,7 +36,8 @@ typedef lanes_real lanes_unaligned __attribute__((vector_size(LANES_BYTES), alig
 typedef lanes_real row4 __attribute__((vector_size(4 * sizeof(lanes_real)))); /* four nodes in z */
 typedef lanes_real row4_unaligned __attribute__((vector_size(4 * sizeof(lanes_real)), aligned(sizeof(lanes_real)), may_alias));
 
-/* Four nodes in z for ROW_PARTICLES particles at once: with vectors of eight, two particles interleaved, z0 z0' z1 z1' ... */
+/* rowz: values at four nodes in z for ROW_PARTICLES particles, interleaved: z0 z0' z1 z1' ... for two particles. ROWZ: constants.
+ * rowz_spread: repeats the factor of each particle for its nodes. rowz_fold: sum over the particles. */
 #if defined(__AVX512DQ__) && defined(MPM_SINGLE)
 enum { ROW_PARTICLES = 4 };
 typedef float rowz __attribute__((vector_size(64)));
@@ -48,11 +49,10 @@ LANES_INLINE row4 rowz_fold(rowz x)
   x += _mm512_permute_ps(x, 0xb1);
   return _mm512_castps512_ps128(_mm512_permutexvar_ps(first, x + _mm512_permute_ps(x, 0x4e)));
 }
-#elif defined(__AVX512DQ__) /* gcc 12 takes plain shuffles apart, element by element: intrinsics */
+#elif defined(__AVX512DQ__) /* intrinsics, because gcc 12 compiles vector shuffles to moves of single elements */
 enum { ROW_PARTICLES = 2 };
-typedef double rowz __attribute__((vector_size(64)));
+typedef double    rowz __attribute__((vector_size(64)));
 #define ROWZ(a, b, c, d) ((rowz){a, a, b, b, c, c, d, d})
-/* The factors of these particles, next to each other in memory, spread over their nodes. */
 LANES_INLINE rowz rowz_spread(const double *p) { return _mm512_broadcast_f64x2(_mm_loadu_pd(p)); }
 LANES_INLINE row4 rowz_fold(rowz x)
 {
@@ -67,8 +67,8 @@ LANES_INLINE rowz rowz_spread(const lanes_real *p) { return (rowz){*p, *p, *p, *
 LANES_INLINE row4 rowz_fold(rowz x) { return x; }
 #endif
 
-/* Prefetch particles of one array: the hardware does not prefetch many short streams at once. */
-enum { MPM_LOOK_AHEAD = 64 }; /* particles; 24 ... 96 measure the same, Zen 5, 2026-11 */
+/* Prefetch the particles of one array, because the hardware does not prefetch many short streams at once. */
+enum { MPM_LOOK_AHEAD = 64 }; /* distance in particles; 24 to 96 give the same speed, Zen 5, 2026-11 */
 #define MPM_PREFETCH(array, i) __builtin_prefetch((array) + (i) + MPM_LOOK_AHEAD)
 
 LANES_INLINE lanes lanes_load(const lanes_real *p) { return *(const lanes_unaligned *)p; }
@@ -86,7 +86,7 @@ LANES_INLINE lanes lanes_first(lanes x, int n)
   return (lanes)((mask)x & (lane < (lanes_index)n));
 }
 
-/* The first n lanes to p[0 ... n - 1]: lanes beyond the end of a group would overwrite particles still to be read. */
+/* Store the first n lanes to p[0 ... n - 1]. The other lanes would overwrite particles that have not been read yet. */
 LANES_INLINE void lanes_store_first(lanes_real *p, lanes x, int n)
 {
 #if defined(__AVX512F__) && !defined(MPM_SINGLE)
@@ -96,7 +96,7 @@ LANES_INLINE void lanes_store_first(lanes_real *p, lanes x, int n)
 #endif
 }
 
-/* o = a b, a^T b, a b^T for row-major 3x3 matrices, one matrix per lane; no aliasing. */
+/* o = a b, a^T b, a b^T for row-major 3x3 matrices, one matrix per lane; o must differ from a and b. */
 LANES_INLINE void lanes_mul(lanes *o, const lanes *a, const lanes *b)
 {
   for (int i = 0; i < 3; ++i)
@@ -112,7 +112,7 @@ LANES_INLINE void lanes_mul_nt(lanes *o, const lanes *a, const lanes *b)
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) o[3 * i + j] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
 }
-/* S(M) or its transpose; t [15]: p' by rows, then the pairs plus and minus of 12, 02, 01 (mpm_force.h). */
+/* S = S(M) of mpm_force.h, or its transpose. t [15]: dp by rows, then (a + b)/2 and (a - b)/2 of the pairs (1,2), (0,2), (0,1). */
 LANES_INLINE void spectral(const lanes t[15], const bool is_transposed, const lanes M[9], lanes S[9])
 {
   for (int i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-/* Light grid nodes that depend on heavier ones, see mpm_light.h. */
+/* Implementation of mpm_light.h: light grid nodes that depend on heavier ones. */
 #include "discretize/mpm/mpm_light.h"
 #include "core/math3.h"
 #include "core/memory.h"

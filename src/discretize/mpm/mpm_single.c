@@ -1,4 +1,4 @@
-/* Single precision products with the MPM tangent, see mpm_single.h. */
+/* Implementation of mpm_single.h: products with the MPM tangent in single precision. */
 #define MPM_SINGLE
 #include "discretize/mpm/mpm_single.h"
 #include "discretize/body/body_stages.h"

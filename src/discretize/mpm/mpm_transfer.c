@@ -4,14 +4,14 @@
 #include "core/timer.h"
 #include "discretize/mpm/mpm_kernel.h"
 
-/* The two inner operations of the affine transfer: mass and momentum of particles to a tile of nodes, velocity and affine velocity back.
+/* The two inner operations of the affine transfer: from particles to a tile of nodes (mass, momentum) and back (velocity, affine velocity).
  *
- * A particle's velocity at node (i, j, k) of its stencil is linear in i, j, k, so that it is reached by additions, and all components
- * share the weights: w (A + i B + j C + k D) instead of a product of weights and arms for each component. Back, sums along an axis give
- * the moment about the stencil's second node by additions, too: p_0 + (p_1 + (p_2 + p_3)) with p_k = w_k v_k passes the partial sums of
- * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have their own units, separate from those of multiply-adds, on most
- * machines: to the grid a cubic stencil costs 46 multiply-adds and 26 additions of vectors (88 multiply-adds as tile_scatter does it),
- * and back 108 and 63 for a component (192 as tile_gather does it).                                                             */
+ * The velocity of a particle at node (i, j, k) of its stencil is w (A + i B + j C + k D). It is linear in i, j, k, so additions are enough
+ * to compute it for all nodes, and all components share the weights w. In the other direction, the moment about the second node of the
+ * stencil along an axis is also computed by additions: with p_k = w_k v_k, it is sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0, and its terms
+ * are partial sums of p_0 + (p_1 + (p_2 + p_3)). Most machines execute additions in parallel with multiply-adds. To the grid a cubic
+ * stencil costs 46 multiply-adds and 26 additions of vectors (tile_scatter: 88 multiply-adds), back to the particles 108 multiply-adds and
+ * 63 additions per component (tile_gather: 192 multiply-adds).                                                             */
 
 /* ---- to the grid ----------------------------------------------------------------------------------------------------------- */
 

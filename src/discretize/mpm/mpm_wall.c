@@ -1,4 +1,4 @@
-/* Mirrors on the MPM grid, see mpm_wall.h. */
+/* Implementation of mpm_wall.h: mirrors and periodic planes on the MPM grid. */
 #include "discretize/mpm/mpm_wall.h"
 #include "core/memory.h"
 
@@ -23,8 +23,7 @@ static double period_of(const mpm_walls *w, const mpm_wall *wall)
   return 0.0;
 }
 
-/* Reflect a node until it is behind no wall. Returns the components constrained by planes through it, 7 if the reflections do
- * not end. */
+/* Reflect a node until it is behind no wall. Returns the components constrained by planes through it, 7 if the reflections do not end. */
 static uint8_t reflect(const mpm_walls *w, double h, int64_t node[3], double sign[3], bool *is_behind)
 {
   uint8_t held = 0;

@@ -1,4 +1,4 @@
-/* Sets of elements, see element_set.h: colouring, parallel assembly of forces and tangents. */
+/* Implementation of element_set.h: colouring of elements, parallel assembly of forces and tangents. */
 #include "discretize/nodal/element_set.h"
 #include "core/memory.h"
 #include <string.h>

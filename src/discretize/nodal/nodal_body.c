@@ -1,4 +1,4 @@
-/* Bodies made of mass points, see nodal_body.h. */
+/* Implementation of nodal_body.h: creation, residual, tangent, and body_ops of bodies made of mass points. */
 #include "discretize/nodal/nodal_body.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,9 +1,9 @@
-/* Bodies made of mass points: finite element solids and cloth. One block of three unknowns per node.
+/* Bodies made of mass points: finite element solids and cloth. Each node i has one block of three unknowns and the residual
  *
  *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i (gravity + load) - alpha m_i v_i)
  *
- * Element sets (element_set.h) supply the internal forces f_i. The tangent is one matrix of 3x3 blocks. Velocity components of
- * nodes may be prescribed; the formulation, which sums all forces, replaces their equations by m_i (v_i - prescribed velocity) = 0
+ * Element sets (element_set.h) compute the internal forces f_i; alpha is the mass damping. The tangent is one matrix of 3x3 blocks.
+ * Velocity components of nodes may be prescribed; the formulation replaces their equations by m_i (v_i - prescribed velocity) = 0
  * (body_ops.prescribed). Created by the kinds fem and cloth. */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #define SS_DISCRETIZE_NODAL_NODAL_BODY_H
@@ -21,9 +21,9 @@ struct nodal_body {
   double           *x, *v;                    /* [n_nodes][3] state, m and m/s */
   double           *rest;                     /* [n_nodes][3] positions given by the job */
   double           *mass;                     /* [n_nodes] kg, > 0 */
-  double            length;                   /* shortest edge of the surface at rest; infinite without a surface [m] */
+  double            length;                   /* shortest edge of the surface at rest [m]; INFINITY: no surface */
   double            gravity[3], mass_damping; /* m/s^2; alpha, 1/s */
-  vector_field     *load;                     /* m/s^2, not part of the potential energy; owned; NULL: none */
+  vector_field     *load;                     /* force per mass [m/s^2], not part of the potential energy; owned; NULL: none */
   int               n_sets;
   element_set       sets[NODAL_MAX_SETS];
   int               n_holds;
@@ -34,46 +34,46 @@ struct nodal_body {
   int32_t *triangles; /* [n_triangles][3] */
   /* The matrix. */
   int64_t *row_start;  /* [n_nodes + 1] */
-  int32_t *col;        /* ascending, diagonal included */
-  int32_t *transposed; /* slot of block (col, row) */
+  int32_t *col;        /* [blocks] ascending within a row, diagonal included */
+  int32_t *transposed; /* [blocks] index of block (col, row) */
   double  *value;      /* [blocks][9] -dt^2 df/dx - dt df/dv of the element sets, at the last residual with tangent */
   /* The current step. */
   double   dt;
   int64_t  n_prescribed;
-  int64_t *prescribed; /* component 3 node + axis, ascending */
+  int64_t *prescribed; /* [n_prescribed] components 3 node + axis, ascending */
   double  *prescribed_velocity;
-  double  *trial;  /* [n_nodes][3] */
+  double  *trial;  /* [n_nodes][3] positions x0 + dt v */
   double  *loaded; /* [n_nodes][3] the load at the end of the step; NULL without one */
   double  *cluster_center, *cluster_radius;
 };
 
-/* n nodes at x [n][3] with masses; everything is copied. Sets, constraints and the surface are added before nodal_body_finish, which
- * builds the matrix. `name` is borrowed. The body is destroyed through its ops, also when it is unfinished. */
+/* Create an unfinished body of n nodes at x [n][3] with mass [n]; both are copied. Then add sets, constraints and the surface, and call
+ * nodal_body_finish, which creates the matrix. `name` is borrowed. The caller destroys the body by its ops->destroy, also if it is unfinished. */
 PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out);
-/* Elements node [n][ops->n_nodes]; then sort the context's data by (*set)->original and hand it over as (*set)->context. */
+/* Add elements node [n][ops->n_nodes]; at most NODAL_MAX_SETS sets. The caller then sorts its data by (*set)->original and assigns them to
+ * (*set)->context, which the body owns. */
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set);
-/* Takes ownership of the contents of `hold`; its `node` was allocated with memory_alloc. If two constraints prescribe the same
- * component, the later one applies. */
+/* Add a constraint; takes ownership of the contents of `hold`, whose `node` was allocated with memory_alloc. If two constraints prescribe
+ * the same component, the later one applies. */
 PetscErrorCode nodal_body_add_constraint(nodal_body *b, const nodal_constraint *hold);
-/* Takes ownership of f. */
+/* Set the load; takes ownership of f. */
 PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);
-/* Triangles over nodes, copied; contact points are their corners. */
+/* Set the contact surface: triangles [n_triangles][3] of nodes, copied. Their corners are the contact points. */
 PetscErrorCode        nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
 PetscErrorCode        nodal_body_finish(nodal_body *b);
 extern const body_ops nodal_body_ops;
-/* NULL if b is of another kind. */
+/* Returns b as a nodal_body; NULL if it is of another kind. */
 static inline const nodal_body *nodal_body_of(const body *b) { return b->ops == &nodal_body_ops ? (const nodal_body *)b : NULL; }
 
-/* Rigid velocity fields on a body of nodes; they restore the momenta that a step has lost [MarquezRazonEtAl2023]. */
-/* v_i += V + W x (x_i - center) at b->x, so that with m the mass and d = sum_i m_i (x_i - center)
- *   P changes by m V + W x d,   L about `center` by d x V + I W,   I that of nodal_body_inertia.
+/* Add a rigid velocity field to the body, to restore momenta that a step has lost [MarquezRazonEtAl2023]: v_i += V + W x (x_i - center) at
+ * positions b->x. With the mass m and d = sum_i m_i (x_i - center),
+ *   momentum changes by m V + W x d,   angular momentum about `center` by d x V + I W,   I: nodal_body_inertia.
  *
  *   V       m/s
  *   W       rad/s
  *   center  m; for the centre of mass d = 0, so that V and W are decoupled
  *
- * False, and nothing changes, if any component of a node is prescribed: its change of momentum is then the reaction of the
- * constraint. */
+ * Returns false, without changes, if a component of a node is prescribed: a change of momentum is then the reaction of this constraint. */
 bool nodal_body_add_rigid_velocity(nodal_body *b, const double V[3], const double W[3], const double center[3]);
 /* inertia [9] = sum_i m_i (|r|^2 1 - r r^T), r = x_i - center, at b->x [kg m^2]. Singular if all nodes are on a line through it. */
 void nodal_body_inertia(const nodal_body *b, const double center[3], double inertia[9]);

@@ -1,4 +1,4 @@
-/* Dirichlet conditions on nodes, see nodal_hold.h: job keys, selection of nodes, prescribed positions. */
+/* Implementation of nodal_hold.h: job keys of Dirichlet conditions, selection of nodes, prescribed positions. */
 #include "discretize/nodal/nodal_hold.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -6,35 +6,36 @@
 #include "discretize/rigid/motion.h"
 #include "discretize/body/vector_field.h"
 
+/* One entry of `hold:`. */
 typedef struct {
-  const shape_spec  *inside;
-  key_list           axes; /* texts; all three if empty */
-  const motion_spec *motion;
-  key_list           displacement; /* three texts */
+  const shape_spec  *inside;       /* nodes in this shape at their rest positions */
+  key_list           axes;         /* names of axes; empty: all three */
+  const motion_spec *motion;       /* NULL: not given */
+  key_list           displacement; /* three expressions; empty: not given */
 } nodal_constraint_spec;
 extern const key_table nodal_constraint_table;
 
-/* Nodes constrained to their rest positions, moved by `motion` or `displacement` if given. Arrays and pointers are owned. */
+/* Nodes that are constrained to their rest positions, moved by `motion` or `displacement`. Arrays and pointers are owned. */
 typedef struct {
   int64_t       n;
   int32_t      *node;         /* [n] */
-  bool          axis[3];      /* which components */
-  motion       *motion;       /* or NULL */
-  vector_field *displacement; /* or NULL */
+  bool          axis[3];      /* constrained components */
+  motion       *motion;       /* NULL: none */
+  vector_field *displacement; /* [m]; NULL: none */
 } nodal_constraint;
 
-/* Create a hold from an entry of `hold:`, path "bodies.NAME.hold[i]", for n_nodes at rest [n_nodes][3]. Errors are added to `d`; n
- * is then 0. */
+/* Create a constraint from an entry of `hold:` (path "bodies.NAME.hold[i]") for nodes with rest positions rest [n_nodes][3]. Errors in the
+ * job are added to `d`; out->n is then 0. */
 PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d,
                                        nodal_constraint *out);
 void           nodal_constraint_destroy(nodal_constraint *hold);
-/* Set is_held [n_nodes][3] = 1 for every constrained component. */
+/* Set is_held [n_nodes][3] to 1 for every component that one of the n constraints prescribes. */
 void nodal_constraints_mark(int n, const nodal_constraint *hold, uint8_t *is_held);
-/* Write the prescribed positions of constrained components at time t to `to` [n_nodes][3]; later constraints take precedence. x:
- * current positions. Other components are not changed. */
+/* Write the positions of constrained components at time t to `to` [n_nodes][3]; other components are not changed. Later constraints take
+ * precedence. rest, x [n_nodes][3]: rest and current positions. */
 void nodal_constraints_place(int n, const nodal_constraint *hold, const double *rest, const double *x, double t, double *to);
-/* Set is_in [n_nodes] = 1 for nodes inside a shape or on it. *done is false if an error was added to `d`. path: of the shape's
- * key. */
+/* Set is_in [n_nodes] to 1 for nodes with rest positions inside a shape or on its surface. node, path: job entry of the shape. *done is
+ * false if an error was added to `d`. */
 PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shape_spec *spec, const document_node *node, const char *path,
                                  diagnostics *d, uint8_t *is_in, bool *done);
 #endif

@@ -1,4 +1,4 @@
-/* Job keys of bodies of nodes, see nodal_keys.h. */
+/* Implementation of nodal_keys.h: job keys of bodies of nodes, and their effect on a body. */
 #include "discretize/nodal/nodal_keys.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* Bodies of particles on a shared grid, see particle_bodies.h. */
+/* Implementation of particle_bodies.h: bodies of particles on a shared grid. */
 #include "discretize/particles/particle_bodies.h"
 #include "core/memory.h"
 #include "core/team.h"

@@ -1,4 +1,4 @@
-/* Filling of shapes with particles: job keys, seeds and sources. See particle_fill.h. */
+/* Implementation of particle_fill.h: job keys, particles of a shape, sources and initial velocities. */
 #include "discretize/particles/particle_fill.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,5 +1,5 @@
-/* Create the particles that fill the shape of an entry of `bodies:`. Used by every kind whose spec begins with
- * particle_body_spec (mpm, mac). */
+/* Creates the particles that fill the shape of an entry of `bodies:`. Used by the kinds whose spec begins with particle_body_spec (mpm,
+ * mac). Also defines the job keys that these kinds share. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #include "core/key_table.h"
@@ -8,7 +8,7 @@
 #include "discretize/particles/sampling.h"
 #include "geometry/shape/shape.h"
 
-/* First in the struct of every such kind. */
+/* Job keys of an entry; first member of the spec of each of these kinds. */
 typedef struct {
   const char                      *material; /* first, as in every kind */
   const shape_spec                *shape;
@@ -17,8 +17,8 @@ typedef struct {
   double                           jitter;
   int64_t                          seed;
   double                           velocity[3], angular_velocity[3];
-  key_list                         velocity_field; /* of const char *: expressions, see vector_field.h; empty: none */
-  const particle_release_schedule *pour;           /* NULL: all particles are there from the start */
+  key_list                         velocity_field; /* const char *: three expressions, see vector_field.h; empty: not given */
+  const particle_release_schedule *pour;           /* NULL: all particles exist from the start of the run */
 } particle_body_spec;
 extern const key_table particle_pour_table;
 
@@ -46,18 +46,20 @@ extern const key_table particle_pour_table;
    .help = "release particles over time"}
 /* clang-format on */
 
+/* The particles of one entry before they are added to a set. */
 typedef struct {
   shape        *filled; /* owned */
-  particle_seed seed;   /* n == 0: the user has made a mistake; owns x */
+  particle_seed seed;   /* its x is owned; n = 0: the entry has errors */
 } particle_fill;
 
-/* On a grid of spacing `spacing` [m] with a node at `origin`. Nothing is added to any set yet. */
+/* Fill the shape of entry r on a grid of spacing `spacing` [m] with a node at `origin`. Errors in the entry are added to `d`; out->seed.n
+ * is then 0. The caller frees *out. */
 PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d,
                                     particle_fill *out);
 void           particle_fill_free(particle_fill *f);
-/* Particles at the start: all, or none if they are poured later. */
+/* The particles that exist at the start of the run: all, or none if the entry has a `pour`. Borrowed from f. */
 particle_seed particle_fill_at_start(const particle_fill *f, const particle_body_spec *spec);
-/* Complete body `index` of `set`, which has been added with these particles: its source, and initial velocities from expressions with
- * their gradient as the affine part. *out is its adapter. */
+/* Complete body `index` of `set` after its particles have been added: set its source, and set initial velocities from expressions, with
+ * their gradient as affine velocity. *out: the body, owned by the set. Errors in the entry are added to `d`. */
 PetscErrorCode particle_fill_finish(const body_request *r, particle_fill *f, particle_bodies *set, int index, diagnostics *d, body **out);
 #endif

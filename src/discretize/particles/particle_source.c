@@ -1,4 +1,4 @@
-/* Particle sources, see particle_source.h. */
+/* Implementation of particle_source.h: new particles, and the release times of sources. */
 #include "discretize/particles/particle_source.h"
 #include <string.h>
 #include "core/log.h"

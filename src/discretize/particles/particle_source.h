@@ -4,22 +4,22 @@
 #include "geometry/level_set/level_set.h"
 #include "discretize/particles/particles.h"
 
-/* x, v interleaved [n][3]; borrowed. */
+/* Particles to be added to a body. All arrays are borrowed. */
 typedef struct {
   int64_t        n;
-  const double  *x;      /* m */
-  const double  *v;      /* NULL: `velocity` + angular x (x - centre of mass) for all */
-  const double  *volume; /* NULL: volume_each for all; m^3 */
-  const int64_t *id;     /* NULL: the next free ones; unique over all sets on one grid, >= 0 */
+  const double  *x;      /* [n][3] m */
+  const double  *v;      /* [n][3] m/s; NULL: velocity + angular_velocity x (x - centre of mass) */
+  const double  *volume; /* [n] m^3; NULL: volume_each */
+  const int64_t *id;     /* [n] identities, >= 0, unique over all sets on one grid; NULL: the next free ones */
   double         volume_each, velocity[3], angular_velocity[3];
 } particle_seed;
 
-/* Append them to set `p` of body `name`, undeformed and without history, at this density [kg/m^3]; with_affine: those that spin
- * carry the gradient of that. *next_id: of the grid, moved on. */
+/* Append the particles to set `p` of body `name`, undeformed, without history, with this density [kg/m^3]. with_affine: a rotation
+ * (angular_velocity) also sets their affine velocity. *next_id: next free identity of the grid; it is increased. */
 PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, double density, bool with_affine, int64_t *next_id,
                                  particles *p);
 
-/* At start, start + every, ... before end [s]. */
+/* Release times [s]: start, start + every, ..., before end. */
 typedef struct {
   double start, end, every;
 } particle_release_schedule;
@@ -27,19 +27,20 @@ typedef struct {
 typedef struct particle_source particle_source;
 struct particle_source {
   particle_release_schedule schedule;
-  particle_seed             seed;  /* owns x */
-  level_set                *spout; /* owned: the shape that is filled */
+  particle_seed             seed;  /* its x is owned */
+  level_set                *spout; /* owned: the shape that each release fills */
   bool                      has_warned;
 };
 
+/* A release is omitted if more than this fraction of its particles would overlap with existing ones. */
 #define PARTICLE_RELEASE_MAX_OVERLAP 0.05
-/* Copies `seed` with its x; without v, volume, id. Takes *spout. */
+/* Create a source. `seed` is copied with its x; it must have no v, volume and id. Takes ownership of *spout. */
 PetscErrorCode particle_source_create(const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout,
                                       particle_source **out);
 void           particle_source_destroy(particle_source **s);
-/* Is the seed due between two steps, the last of which ended at t with length dt, and is there room? Releases at the start of the run
- * are not included. The count depends on time alone, so a resumed run pours the same particles as an uninterrupted one. A release is
- * omitted while the spout contains more particles of any set than PARTICLE_RELEASE_MAX_OVERLAP of the new ones (body `name` warns
- * once). */
+/* Called between two steps; the last step ended at t and had length dt. Returns true if a release is due and the spout has room, i.e. it
+ * contains at most PARTICLE_RELEASE_MAX_OVERLAP times seed.n particles of all sets. If it has no room, the release is omitted, with one
+ * warning per run that names the body `name`. The release at the start of the run is not included. Release times do not depend on
+ * state, so a resumed run releases the same particles as an uninterrupted one. */
 bool particle_source_is_due(particle_source *s, const char *name, double t, double dt, int n_sets, particles *const *sets);
 #endif

@@ -1,4 +1,4 @@
-/* Arrays of material points, see particles.h. */
+/* Implementation of particles.h: arrays of particles, their permutation, fields and initial positions. */
 #include "discretize/particles/particles.h"
 #include "core/memory.h"
 #include "core/math3.h"

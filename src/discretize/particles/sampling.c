@@ -1,6 +1,6 @@
-/* Blue noise: Poisson disks in the shape and one disk radius around it [Bridson2007]. Every accepted point proposes neighbours
- * just beyond the disk radius; the queue is processed in order. The radius gives the requested number per cell at the packed density,
- * a constant of the method. All random numbers come from (seed, point, try). */
+/* Lattices, and blue noise. Blue noise: Poisson disks in the shape and within one disk radius around it [Bridson2007]. Around every
+ * accepted point, candidates just outside the disk radius are tried; accepted points are processed in the order of a queue. The disk
+ * radius follows from the requested number per cell and PACKING. Random numbers are functions of (seed, point, try). */
 #include "discretize/particles/sampling.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* Prescribed motion, see motion.h: keyframes, expressions and rotation. */
+/* Implementation of motion.h: job keys, keyframes, expressions and rotations of prescribed motions. */
 #include "discretize/rigid/motion.h"
 #include <string.h>
 #include "core/expression.h"
@@ -40,8 +40,7 @@ static double monotone_slope(double h0, double s0, double h1, double s1)
   return (w0 + w1) / (w0 / s0 + w1 / s1);
 }
 
-/* Rates at the inner keyframes. The rates at the first and last keyframe stay 0, because the body is at rest before and after
- * them. */
+/* Rates at the inner keyframes. The rates at the first and last keyframe stay 0, because the body is at rest before and after them. */
 static void smooth_keyframes(motion *m)
 {
   for (int i = 1; i + 1 < m->n_keys; ++i) {

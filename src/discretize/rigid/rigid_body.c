@@ -1,4 +1,4 @@
-/* Implementation: creation from the job, fields, the residual and tangent of dynamic bodies, obstacles. */
+/* Implementation of rigid_body.h: creation from the job, fields, residual and tangent of dynamic bodies, obstacles. */
 #include "discretize/rigid/rigid_body.h"
 #include <string.h>
 #include "core/math3.h"

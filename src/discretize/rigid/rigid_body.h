@@ -1,17 +1,16 @@
 /* Rigid bodies: dynamic bodies with six unknowns, kinematic bodies with a prescribed motion, and static obstacles.
  *
  * The body frame of a dynamic body has its origin at the centre of mass and the axes of the job. The body frame of the other
- * kinds is the coordinate system of the job. A dynamic body is a `body` with two blocks: velocity v and rotation rate u. The
- * residual g = (g_v, g_u) has the unit of momentum:
+ * kinds is the coordinate system of the job. A dynamic body is a `body` with two blocks: velocity v and rotation rate u. w is the angular
+ * velocity in world axes, I_w(R) the inertia in world axes; index 0: start of the step. The residual is g = (g_v, g_u) [N s], [N m s]:
  *
  *    backward_euler  R = exp(dt [u]) R0,  w = u
  *    midpoint        R = cay(dt [u]) R0,  u is the mean of the angular velocities at both ends of the step in the body frame:
  *                    w = R (2 R0^T u - R0^T w0). Conserves energy and angular momentum of a free body exactly [SimoWong1991]
  *    both            g_v = m (v - v0) - dt (m gravity + force)
- *                    g_u = I_w(R) w - I_w(R0) w0 - dt torque          (conserves angular momentum by construction)
+ *                    g_u = I_w(R) w - I_w(R0) w0 - dt torque          (exact balance of angular momentum)
  *
- * Used by the step engine through rigid_body_ops and rigid_obstacle_ops, and by articulated bodies, whose links start with a
- * rigid_body. */
+ * Used by the step engine through rigid_body_ops and rigid_obstacle_ops, and by articulated bodies, whose links start with a rigid_body. */
 #ifndef SS_DISCRETIZE_RIGID_RIGID_BODY_H
 #define SS_DISCRETIZE_RIGID_RIGID_BODY_H
 #include "core/diagnostics.h"
@@ -22,13 +21,13 @@
 
 typedef enum { RIGID_DYNAMIC, RIGID_KINEMATIC, RIGID_STATIC } rigid_kind;
 enum { RIGID_BACKWARD_EULER, RIGID_MIDPOINT };
-typedef enum { RIGID_CONTACT_LEVEL_SET, RIGID_CONTACT_MESH } rigid_contact; /* surface that contact points of other bodies touch */
-enum { RIGID_CLUSTER = 128 }; /* number of surface vertices that contact search culls together */
+typedef enum { RIGID_CONTACT_LEVEL_SET, RIGID_CONTACT_MESH } rigid_contact; /* surface with which contact points of other bodies collide */
+enum { RIGID_CLUSTER = 128 }; /* number of surface vertices with a common bounding sphere in contact detection */
 
 /* A spring between a point of the body and a point of the world. */
 typedef struct {
   double point[3];           /* position on the body at the start of the run, job coordinates [m] */
-  double to[3];              /* position in the world [m]; NaN: the same point */
+  double to[3];              /* position in the world [m]; NaN: the same position as `point` */
   double stiffness, damping; /* N/m, N s/m */
 } rigid_anchor_spec;
 
@@ -42,9 +41,9 @@ typedef struct {
   double             inertia[3];        /* kg m^2 about the axes of the job; NaN: from the shape */
   double             center_of_mass[3]; /* m; NaN: centre of the shape */
   double             velocity[3], angular_velocity[3], force[3], torque[3];
-  int                rotation;
-  key_list           anchors; /* list of rigid_anchor_spec */
-  const motion_spec *motion;
+  int                rotation; /* RIGID_BACKWARD_EULER or RIGID_MIDPOINT */
+  key_list           anchors;  /* list of rigid_anchor_spec */
+  const motion_spec *motion;   /* of kinematic bodies */
 } rigid_body_spec;
 extern const key_table rigid_body_table, kinematic_body_table, static_body_table;
 

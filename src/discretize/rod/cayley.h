@@ -1,10 +1,11 @@
 /* Rotations by the Cayley map: cay(theta) is the rotation of the quaternion (1, theta / 2) / |(1, theta / 2)|, by the angle 2
- * atan(|theta| / 2) about theta. Inline functions without state. All derivatives are rational functions: no series expansion and
- * no singularity at half a turn. */
+ * atan(|theta| / 2) about theta. All derivatives are rational functions, without series expansion and without a singularity at half a
+ * turn. Used by the rod models corde and super_helix. Quaternions are (w, x, y, z). */
 #ifndef SS_DISCRETIZE_ROD_CAYLEY_H
 #define SS_DISCRETIZE_ROD_CAYLEY_H
 #include "core/quaternion.h"
 
+/* q = quaternion of cay(theta). */
 static inline void cayley_quaternion(double q[4], const double theta[3])
 {
   q[0] = 1.0;
@@ -12,6 +13,7 @@ static inline void cayley_quaternion(double q[4], const double theta[3])
   quaternion_normalise(q);
 }
 
+/* R = rotation matrix cay(theta), row-major. */
 static inline void cayley_rotation(double R[9], const double theta[3])
 {
   double q[4];
@@ -19,7 +21,7 @@ static inline void cayley_rotation(double R[9], const double theta[3])
   quaternion_to_matrix(R, q);
 }
 
-/* theta of a rotation by less than half a turn. */
+/* theta of the rotation q, by less than half a turn. */
 static inline void cayley_inverse(double theta[3], const double q[4]) { v3_scale(theta, 2.0 / q[0], q + 1); }
 
 /* Column i of J [9]: the world rotation increment per change of theta_i, (e_i + theta x e_i / 2) / (1 + |theta|^2 / 4). */

@@ -1,4 +1,4 @@
-/* Energies of the CORDE rod model, see corde.h. */
+/* Implementation of corde.h: energies of the CORDE rod model and their derivatives. */
 #include "discretize/rod/corde.h"
 #include "core/math3.h"
 #include "core/quaternion.h"

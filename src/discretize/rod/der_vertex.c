@@ -1,4 +1,4 @@
-/* Curvatures and twist at a vertex of a discrete elastic rod, see der_vertex.h. */
+/* Implementation of der_vertex.h: curvatures and twist at a vertex of a discrete elastic rod. */
 #include "discretize/rod/der_vertex.h"
 #include "core/math3.h"
 #include <stdbool.h>
@@ -70,9 +70,8 @@ static void add_across(double H[DER_VARIABLES][DER_VARIABLES], int p, double s, 
     for (int j = 0; j < 3; ++j) H[3 * p + i][3 * p + j] += s * ((i == j) - t[i] * t[j]);
 }
 
-/* Add w times the second derivative of a curvature kappa = sign n.kappa b / 2. n is the sum of the directors n_0 and n_1 across
- * the bend (m2 with sign 1, m1 with sign -1); n/chi = tilde. o_0 and o_1 are the derivatives of n_0, n_1: d n_j / d theta_j =
- * -sign o_j. */
+/* Add w times the second derivative of a curvature kappa = sign n.kappa b / 2. n is the sum of the directors n_0 and n_1 across the bend (m2 with
+ * sign 1, m1 with sign -1); n/chi = tilde. o_0 and o_1 are the derivatives of n_0, n_1: d n_j / d theta_j = -sign o_j. */
 static void add_curvature(const der_vertex *v, double w, double sign, double kappa, const double *const n[2], const double *const o[2],
                           double H[DER_VARIABLES][DER_VARIABLES])
 {

@@ -1,4 +1,4 @@
-/* Functions shared by all rod models, see rod_body.h. */
+/* Implementation of rod_body.h: the body_ops of rods, and functions shared by all rod models. */
 #include "discretize/rod/rod_body.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -5,9 +5,8 @@
 #include "core/key_table.h"
 #include "discretize/nodal/nodal_keys.h"
 
-/* ---- models: how a strand is discretised. A new model has a file rod_model_NAME.c that defines its rod_model, and one entry
- * here ---- */
-/* name, help */
+/* ---- models: how a strand is discretised. A new model has a file rod_model_NAME.c that defines its rod_model, and one entry (name,
+ * help) here ---- */
 /* clang-format off */
 #define ROD_MODEL_TABLE(X)                                                                                                                    \
   X(discrete_elastic_rod, "nodes, and per segment the angle of the section against a twist-free frame [Bergou2008], [Bergou2010]") \
@@ -57,14 +56,14 @@ typedef struct { /* exactly one is given */
   const rod_rectangle_spec *rectangle;
 } rod_section_spec;
 typedef struct {
-  double stretch, bending[2], twist, shear, mass_per_length; /* NaN: computed from section and material */
-  double bend_springs, twist_springs;                        /* NaN: no such springs */
+  double stretch, bending[2], twist, shear, mass_per_length; /* N, N m^2, N m^2, N, kg/m; NaN: computed from section and material */
+  double bend_springs, twist_springs;                        /* of model mass_spring; NaN: no such springs */
 } rod_stiffness_spec;
 typedef struct {
-  double curvature[2], twist; /* NaN: that of `shape` */
-  int    shape;
+  double curvature[2], twist; /* 1/m; NaN: computed from `shape` */
+  int    shape;               /* ROD_NATURAL_...: initial or straight shape */
 } rod_natural_spec;
-enum { ROD_BENDS_TANGENT, ROD_BENDS_ANGLE }; /* rod_body_spec.bends */
+enum { ROD_BENDS_TANGENT, ROD_BENDS_ANGLE }; /* bending strain: 2 tan(phi/2) or the angle phi, see der_bend_angle */
 enum { ROD_NATURAL_AS_DRAWN, ROD_NATURAL_STRAIGHT };
 
 /* ---- ends ---- */

@@ -83,8 +83,7 @@ static PetscErrorCode read_holds(rod_body *b, const rod_body_spec *spec, const b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* List the prescribed components: those of constrained nodes, if the model's nodes are blocks, and those that the model has
- * marked. */
+/* List the prescribed components: those of constrained nodes, if the model's nodes are blocks, and those that the model has marked. */
 static PetscErrorCode list_prescribed_components(rod_body *b)
 {
   const rod_strands *s = &b->strands;

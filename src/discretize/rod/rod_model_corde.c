@@ -5,9 +5,8 @@
  * A joint connects two frames. A joint between two segments extends over half of each. A joint between a clamp and the adjacent
  * segment extends over half of that segment, so that the clamp prescribes the direction at the end point itself.
  *
- * Stiffness damping resists the change of a strain since the start of the step. Its energy (beta / dt) K / 2 |u - u_start|^2 adds
- * to K / 2 |u - rest|^2; together they are a stiffer spring with another rest strain. Rigid motions are not damped, however fast
- * they rotate. */
+ * Stiffness damping resists the change of a strain since the start of the step. Its energy (beta / dt) K / 2 |u - u_start|^2 adds to K / 2 |u -
+ * rest|^2; together they are a stiffer spring with another rest strain. Rigid motions are not damped, however fast they rotate. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/rod/cayley.h"
@@ -52,9 +51,8 @@ static int64_t block_of_segment(const rod_body *b, int64_t segment)
   return b->block_start[strand] + 2 * (segment - b->strands.segment_start[strand]) + 1;
 }
 
-/* The frames before and after a joint; one of them may be that of the clamp at the end of the step. Signs of quaternions are
- * continuous along a strand. At a clamp, and at the closing joint of a loop (where the sign may flip), the closer of the two
- * signs is used. */
+/* The frames before and after a joint; one of them may be that of the clamp at the end of the step. Signs of quaternions are continuous along a
+ * strand. At a clamp, and at the closing joint of a loop (where the sign may flip), the closer of the two signs is used. */
 static void joint_frames(const rod_body *b, int64_t strand, const joint *j, double q[2][4])
 {
   const corde_state *c = b->state;
@@ -285,8 +283,7 @@ static bool add_joint(rod_body *b, int64_t strand, const joint *j, double *g, bo
   return true;
 }
 
-/* Forces and moments on the ends. A moment that is constant in space has no potential; its contribution to the tangent is not
- * symmetric. */
+/* Forces and moments on the ends. A moment that is constant in space has no potential; its contribution to the tangent is not symmetric. */
 static void add_loads(rod_body *b, int64_t strand, double *g, bool with_tangent)
 {
   const rod_strands *s = &b->strands;

@@ -3,18 +3,16 @@
  *
  *    E = sum over edges of ES l (|e|/l - 1)^2 / 2 + sum over vertices of (B_1 (kappa_1 - k_1)^2 + B_2 (kappa_2 - k_2)^2 + C (m - m0)^2) / (2 L)
  *
- * L is half the sum of the lengths of the two edges. m = theta_1 - theta_0 + the twist of the reference frames, on the branch it
- * had at the start of the step. A clamp is a vertex as well, between the clamp's direction and director and the first edge, with
- * half the length of this edge. Therefore the clamp prescribes the direction at the end point itself, and the discretisation is
- * of second order in l.
+ * L is half the sum of the lengths of the two edges. m = theta_1 - theta_0 + the twist of the reference frames, on the branch it had at the start
+ * of the step. A clamp is a vertex as well, between the clamp's direction and director and the first edge, with half the length of this edge.
+ * Therefore the clamp prescribes the direction at the end point itself, and the discretisation is of second order in l.
  *
  * Stiffness damping beta acts on strains, -beta c (strain - strain at the start) / dt. This equals a stiffer spring with another
  * rest strain; rigid rotation is not damped.
  *
- * Forces are evaluated in the frames at the end of the step. Frames transported from the start of the step rotate by an
- * additional -(kappa b of the old and the new direction).de / (2 |e|) that the derivatives of the strains do not contain. The
- * tangent includes this term; hence it is exact and not symmetric. If it must be definite, it is the Gauss-Newton part, with a
- * projected stretch term.
+ * Forces are evaluated in the frames at the end of the step. Frames transported from the start of the step rotate by an additional -(kappa b of the
+ * old and the new direction).de / (2 |e|) that the derivatives of the strains do not contain. The tangent includes this term; hence it is exact and
+ * not symmetric. If it must be definite, it is the Gauss-Newton part, with a projected stretch term.
  *
  * Blocks: groups of three nodes, with their three angles in one block between them: x0 x1 (theta0 theta1 theta2) x2 x3 x4 (theta3
  * ...) x5. Coupled blocks are at most four apart. Angles that do not exist, up to two at the end of a strand, stay at zero. */
@@ -199,8 +197,7 @@ static bool add_stretch(const rod_body *b, const der_strand *w, double *g, bool 
   return true;
 }
 
-/* Additional rotation of a frame transported from the start of the step, compared with transport at its end: psi.de about the
- * edge. */
+/* Additional rotation of a frame transported from the start of the step, compared with transport at its end: psi.de about the edge. */
 static void transport_correction(const der_strand *w, int64_t j, const der_edge *e, double psi[3])
 {
   const double *t0 = w->d->t + 3 * (w->first_edge + j);
@@ -314,8 +311,7 @@ static bool add_vertices(const rod_body *b, const der_strand *w, double *g, bool
   return true;
 }
 
-/* Forces on the ends. A moment acts as a pair of forces on the last edge, and its remaining component M.t acts on the angle of
- * the edge. */
+/* Forces on the ends. A moment acts as a pair of forces on the last edge, and its remaining component M.t acts on the angle of the edge. */
 static bool add_end_loads(const rod_body *b, const der_strand *w, double *g, bool with_tangent)
 {
   for (int k = 0; k < 2; ++k) {
@@ -611,9 +607,8 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
 
 /* ---- contact --------------------------------------------------------------------------------------------------------------- */
 
-/* Jacobian of a contact spot on the surface of a segment. The spot translates with the axis. It rotates about the axis at the
- * rate of the segment's angle, t x r. It rotates with the two nodes, of relative velocity d, by (d (t.r) - t (d.r)) / |e|. Hence
- * fibres can roll. */
+/* Jacobian of a contact spot on the surface of a segment. The spot translates with the axis. It rotates about the axis at the rate of the segment's
+ * angle, t x r. It rotates with the two nodes, of relative velocity d, by (d (t.r) - t (d.r)) / |e|. Hence fibres can roll. */
 static int der_spot_jacobian(const rod_body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   if (spot->kind == FEATURE_POINT) {

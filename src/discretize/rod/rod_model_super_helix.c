@@ -1,8 +1,7 @@
 /* Rod model super_helix (super_helix.h). Blocks of a strand: position of its root, rotation theta of its root since the start of
  * the step (q is zero between steps), then twist and curvatures of each element.
  *
- * A step minimises the following function, where r_p are the Gauss points at its end, and r0_p, w_p their positions and
- * velocities at its start:
+ * A step minimises the following function, where r_p are the Gauss points at its end, and r0_p, w_p their positions and velocities at its start:
  *
  *    sum_p m_p / (2 dt^2) |r_p - r0_p - dt w_p|^2 + elastic energy - work of loads
  *
@@ -66,8 +65,7 @@ static void measure_along(rod_strands *s, int64_t strand)
   }
 }
 
-/* The frame of the initial curve at arc length `at`: given at both ends and in the middle of segments, interpolated by shortest
- * arcs. */
+/* The frame of the initial curve at arc length `at`: given at both ends and in the middle of segments, interpolated by shortest arcs. */
 static void drawn_frame(const rod_strands *s, int64_t strand, double at, double q[4])
 {
   const int64_t first = s->segment_start[strand], end = s->segment_start[strand + 1];

@@ -1,4 +1,4 @@
-/* Stiffness, mass and frames of rod cross-sections, see rod_section.h. */
+/* Implementation of rod_section.h: stiffness and mass of rod cross-sections. */
 #include "discretize/rod/rod_section.h"
 #include <math.h>
 

@@ -1,11 +1,11 @@
-/* Springs on vectors and pairs of forces, shared by the rod models whose unknowns are nodes. Inline functions without state. */
+/* Springs on vectors, and moments as pairs of forces. Shared by the rod models whose unknowns include node positions. */
 #ifndef SS_DISCRETIZE_ROD_ROD_SPRING_H
 #define SS_DISCRETIZE_ROD_ROD_SPRING_H
 #include "core/math3.h"
 #include <stdbool.h>
 
-/* Energy c (|d| - rest)^2 / 2 of a vector d: f [3] is its gradient, K [9] its second derivative, unless NULL. With is_definite, K
- * omits terms that may be negative. Where |d| is below 1e-12 of rest, d has no direction and the force is zero. */
+/* Derivatives of the energy c (|d| - rest)^2 / 2 of a vector d: f [3] gradient, K [9] second derivative (may be NULL). With is_definite, K
+ * omits terms that may be negative. If |d| <= 1e-12 rest, d has no direction and f is zero. */
 static inline void rod_spring(const double d[3], double c, double rest, bool is_definite, double f[3], double *K)
 {
   const double length = v3_norm(d), over = rest == 0.0 ? 0.0 : length > 1e-12 * rest ? rest / length : 1.0;
@@ -23,8 +23,8 @@ static inline double rod_damped_rest(double share, double rest, double start)
   return share > 0.0 ? (rest + share * start) / (1.0 + share) : rest;
 }
 
-/* A moment M, without its component along the edge e, as forces f on the end of e and -f on its start; K [9] = df/de, unless
- * NULL. */
+/* Represent a moment M by the forces f on the end of the edge e and -f on its start. The component of M along e is lost. K [9] = df/de, may
+ * be NULL. */
 static inline void rod_couple(const double M[3], const double e[3], double f[3], double *K)
 {
   const double ee = v3_dot(e, e);

@@ -269,8 +269,7 @@ static PetscErrorCode draw_file(const curve_request *w, const rod_file_spec *spe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Create the curve of the job. User errors are reported to `d`; then *out is empty. The first point of a closed curve is not
- * repeated. */
+/* Create the curve of the job. User errors are reported to `d`; then *out is empty. The first point of a closed curve is not repeated. */
 static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                        rod_curve *out)
 {

@@ -1,4 +1,4 @@
-/* Kinematics, energy and mass matrix of super-helices, see super_helix.h. */
+/* Implementation of super_helix.h: shape, Jacobians, forces and products with the tangent. */
 #include "discretize/rod/super_helix.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -118,8 +118,7 @@ void super_helix_point_jacobian(const super_helix *h, const double *kappa, int32
 
 /* ---- J and its transpose ------------------------------------------------------------------------------------------------- */
 
-/* Add the rates of the rigid piece that link a carries: the velocity of its point at the root's position, and its angular
- * velocity. */
+/* Add the rates of the rigid piece that link a carries: the velocity of its point at the root's position, and its angular velocity. */
 static void add_link(const super_helix *h, int32_t a, const double *u, double linear[3], double angular[3])
 {
   double v[3], w[3], arm[3], c[3];

@@ -1,10 +1,10 @@
-/* One element of a super-helix in its own frame, with derivatives with respect to the curvatures k [3]. Inline functions without
- * state.
+/* One element of a super-helix (super_helix.h) in its own frame, at arc length s, with derivatives with respect to its curvatures k [3]:
  *
- *    A(s) = s + s^2 C_2 [k]x + s^3 C_3 [k]x^2,   y = s^2 |k|^2
+ *    A(s) = s + s^2 C_2 [k]x + s^3 C_3 [k]x^2,   C_k = C_k(y),   y = s^2 |k|^2
  *
- * For a constant w, A w has the derivatives
- *    B_j = s^2 C_2 e_j x w + 2 s^4 C_2' k_j (k x w) + s^3 C_3 (e_j (k.w) + k w_j - 2 w k_j) + 2 s^5 C_3' k_j k x (k x w) */
+ * The derivative of A w with respect to k_j, for a constant w, is
+ *    B_j = s^2 C_2 e_j x w + 2 s^4 C_2' k_j (k x w) + s^3 C_3 (e_j (k.w) + k w_j - 2 w k_j) + 2 s^5 C_3' k_j k x (k x w)
+ * Used by super_helix.c. */
 #ifndef SS_DISCRETIZE_ROD_SUPER_HELIX_ELEMENT_H
 #define SS_DISCRETIZE_ROD_SUPER_HELIX_ELEMENT_H
 #include "core/math3.h"
@@ -12,7 +12,7 @@
 /* Stumpff functions C_k(y) = sum_j (-y)^j / (2 j + k)!, k = 2 ... 7: integrals of a rotation with a constant rate.
  *
  * With y = x^2: C_2 = (1 - cos x) / x^2, C_3 = (x - sin x) / x^3, and so on; C_k = 1 / k! - y C_(k+2); dC_k/dy = (k C_(k+2) -
- * C_(k+1)) / 2. Hence derivatives of C_2 and C_3 need only the next functions. They have no cancellation, down to zero rotation. */
+ * C_(k+1)) / 2. Hence derivatives of C_2 and C_3 need only functions of higher k. These formulas have no cancellation near y = 0. */
 enum { STUMPFF_COUNT = 8, STUMPFF_TERMS = 10 };
 
 /* C[k] for k = 2 ... 7 at y >= 0; C[0] and C[1] are not written. Relative errors of about 1e-15 (C_6, C_7: 1e-14). */
@@ -35,18 +35,19 @@ static inline void stumpff(double y, double C[STUMPFF_COUNT])
   }
 }
 
-/* Gauss points and weights on [0, 1]. */
+/* The four Gauss points and their weights on [0, 1]. */
 static const double helix_gauss_place[4]  = {0.069431844202973712388, 0.33000947820757186760, 0.66999052179242813240,
                                              0.93056815579702628761};
 static const double helix_gauss_weight[4] = {0.17392742256872692869, 0.32607257743127307131, 0.32607257743127307131,
                                              0.17392742256872692869};
 
 typedef struct {
-  double s, k[3], C[STUMPFF_COUNT];
-  double turn[9], frame[9]; /* A, exp(s [k]x) */
-  double place[3];          /* A e_0 */
+  double s, k[3], C[STUMPFF_COUNT]; /* arc length, curvatures, Stumpff functions */
+  double turn[9], frame[9];         /* A, exp(s [k]x) */
+  double place[3];                  /* A e_0 */
 } helix_element;
 
+/* Set all members for curvatures k at arc length s. */
 static inline void helix_element_at(helix_element *h, const double k[3], double s)
 {
   const double kk = v3_dot(k, k), y = s * s * kk;

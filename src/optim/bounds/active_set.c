@@ -1,4 +1,4 @@
-/* The initial guess of each conjugate gradient solve is the projected solution of the one before. */
+/* Implementation. Each conjugate gradient solve starts from the projected solution of the previous solve. */
 #include "optim/bounds/active_set.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_cg.h"

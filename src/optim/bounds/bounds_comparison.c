@@ -1,4 +1,4 @@
-/* The linear systems that the three methods share: A + diag(shift), with its preconditioner, solved by conjugate gradients. */
+/* Linear systems of the three methods: A + diag(shift) and its preconditioner, solved by conjugate gradients. */
 #include "optim/bounds/bounds_comparison.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_cg.h"
@@ -95,9 +95,8 @@ static double bounds_shift_project(bounds_shift *s, const double *x, const doubl
   return bounds_residual(q, s->y, s->rest, NULL);
 }
 
-/* ADMM for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- argmin f + rho/2 |x - z + w|_D^2 by conjugate
- * gradients, z <- P(x + w), w <- w + x - z. rho is doubled or halved, at growing intervals, if one of the two residuals exceeds
- * ten times the other. */
+/* ADMM for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- argmin f + rho/2 |x - z + w|_D^2 by conjugate gradients, z <- P(x +
+ * w), w <- w + x - z. rho is doubled or halved, at growing intervals, if one of the two residuals exceeds ten times the other. */
 static const double ADMM_RHO = 0.1, ADMM_INNER = 0.1;
 
 typedef struct {
@@ -268,11 +267,10 @@ PetscErrorCode bounds_solve_interior_point(const bounds_qp *q, const bounds_opti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Augmented Lagrangian of the bounds [NocedalWright2006, ch. 17]: L(x) = f(x) + sum over bounds of max(0, m - rho d c(x))^2/(2
- * rho d), c = x - lo or hi - x. Newton steps minimise L; the multipliers are updated, m <- max(0, m - rho d c(x)), when |grad L|
- * is below a tenth of their change. The first of the step lengths 1, 1/2, 1/4, ... that lowers L is used, at most o->trials of
- * them. A single trial does not prevent cycles; there the step length is halved if the gradient has not decreased for three
- * steps. */
+/* Augmented Lagrangian of the bounds [NocedalWright2006, ch. 17]: L(x) = f(x) + sum over bounds of max(0, m - rho d c(x))^2/(2 rho d), c = x - lo
+ * or hi - x. Newton steps minimise L; the multipliers are updated, m <- max(0, m - rho d c(x)), when |grad L| is below a tenth of their change. The
+ * first of the step lengths 1, 1/2, 1/4, ... that lowers L is used, at most o->trials of them. A single trial does not prevent cycles; there the
+ * step length is halved if the gradient has not decreased for three steps. */
 static const double LAGRANGIAN_RHO = 10.0, LAGRANGIAN_INNER = 0.1, LAGRANGIAN_UPDATE = 0.1;
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Selects between the diagonal, the sweeps of bounds_sweeps.h and the V-cycle of bounds_levels.h. */
+/* Selects the diagonal, the sweeps of bounds_sweeps.h or the V-cycle of bounds_levels.h. */
 #include "optim/bounds/bounds_face.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_levels.h"

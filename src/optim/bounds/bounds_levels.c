@@ -340,8 +340,7 @@ static void sum_children(const grid_level *l, const grid_level *coarse, int32_t 
                                                                   * the matrix */
 }
 
-/* Mark the aggregates whose sums change, because coefficients or is_free of a child or of its neighbour changed. Serial: few
- * change. */
+/* Mark the aggregates whose sums change, because coefficients or is_free of a child or of its neighbour changed. Serial: few change. */
 static void mark_stale_aggregates(const grid_level *l, const grid_level *coarse)
 {
   memset(coarse->is_stale, 0, (size_t)coarse->n);

@@ -1,4 +1,4 @@
-/* The coarse problem also gets its initial guess from a coarser one, so that the levels are solved from the coarsest to the finest. */
+/* Implementation by recursion: the initial guess of each coarse problem comes from the next coarser one. */
 #include "optim/bounds/bounds_nested.h"
 #include "core/memory.h"
 #include "optim/bounds/active_set.h"

@@ -1,4 +1,4 @@
-/* Adapter between bounds_qp and PETSc's Tao and SNES. */
+/* Implementation: callbacks that evaluate a bounds_qp for PETSc's Tao and SNES. */
 #include "optim/bounds/bounds_petsc.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_tao.h"

@@ -1,4 +1,4 @@
-/* Residual and driver: the driver repeats a solver when the residual that it carried along differs from the true one. */
+/* Residual and driver. The driver repeats a solver if the recomputed residual exceeds the target, e.g. by accumulated rounding errors. */
 #include "optim/bounds/bounds_problem.h"
 #include "core/memory.h"
 #include <inttypes.h>

@@ -1,9 +1,8 @@
-/* Bound-constrained quadratic programs: min 1/2 x^T A x - b^T x, lo <= x <= hi. A is symmetric positive semidefinite and given
- * by its products.
+/* Bound-constrained quadratic programs: minimise 1/2 x^T A x - b^T x subject to lo <= x <= hi. A is symmetric positive semidefinite and
+ * given by its products.
  *
- * Let g = A x - b. The projected gradient nu is g where x lies between its bounds, min(g, 0) at the lower and max(g, 0) at the
- * upper bound. nu = 0 is the optimality condition. The error norm is |nu|_D = |D^-1/2 nu|, D = diag(A); it does not depend on
- * the units of the unknowns.
+ * Let g = A x - b. The projected gradient nu is g where x lies between its bounds, min(g, 0) at the lower bound and max(g, 0) at the upper bound.
+ * The optimality condition is nu = 0. The error norm is |nu|_D = |D^-1/2 nu|, D = diag(A). It does not depend on the units of the unknowns.
  *
  * This header defines problem, options and result, which all solvers share. Solvers are called through bounds_qp.h. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_PROBLEM_H
@@ -14,15 +13,15 @@
 #include <math.h>
 
 typedef struct bounds_qp {
-  int64_t n;
+  int64_t n;                                                                  /* unknowns */
   void (*apply)(void *context, const double *restrict x, double *restrict y); /* y = A x; the same bits on any number of threads */
-  void          *context;
-  const double  *diagonal;    /* [n] of A, > 0 */
-  const double  *b, *lo, *hi; /* [n]; lo <= hi; infinite or the array NULL: no bound */
-  grid_matrix   *grid;        /* the part of A that belongs to the first grid->n <= n unknowns; ssor, mic and multigrid are
-                                * built from it, and the other unknowns are scaled by their diagonal. NULL: ssor, mic and
-                                * multigrid are replaced by jacobi. Stores the coarse levels between solves */
-  linear_solver *solver;      /* KSP of the linear systems on free unknowns (bounds_cg_solve); NULL: conjugate gradients without options */
+  void          *context;                                                     /* first argument of apply */
+  const double  *diagonal;                                                    /* [n] diagonal of A, > 0 */
+  const double  *b, *lo, *hi;                                                 /* [n]; lo <= hi; infinite or the array NULL: no bound */
+  grid_matrix   *grid;   /* matrix of the first grid->n <= n unknowns, from which ssor, mic and multigrid are built; the other
+                                * unknowns are scaled by their diagonal. NULL: jacobi replaces ssor, mic and multigrid. Stores the
+                                * coarse levels between solves */
+  linear_solver *solver; /* KSP of the linear systems on free unknowns (bounds_cg_solve); NULL: conjugate gradients without options */
 } bounds_qp;
 
 /* Outcome of a solve. These are not errors: x contains the best iterate in every case. */
@@ -45,16 +44,16 @@ const char *bounds_status_text(bounds_status v);
 #define BOUNDS_PRECONDITIONER_TABLE(X)                                                                                                   \
   X(NONE, "none", "none")                                                                                                             \
   X(JACOBI, "jacobi", "the diagonal") \
-  X(SSOR, "ssor", "symmetric successive over-relaxation of the grid's part; serial")                                                   \
-  X(MIC, "mic", "modified incomplete Cholesky factor of the grid's part, made anew for each face; serial")                             \
-  X(MULTIGRID, "multigrid", "one V-cycle on aggregates of cells of the grid's part, made anew for each face; runs on all threads")
+  X(SSOR, "ssor", "symmetric successive over-relaxation of the grid unknowns; serial")                                                   \
+  X(MIC, "mic", "modified incomplete Cholesky factor of the grid unknowns, recomputed when the active set changes; serial")                             \
+  X(MULTIGRID, "multigrid", "one V-cycle on aggregates of grid cells, recomputed when the active set changes; runs on all threads")
 /* clang-format on */
 
 typedef struct bounds_options {
   int     method;         /* BOUNDS_METHOD_..., index into bounds_solvers */
   int     preconditioner; /* BOUNDS_PRECONDITIONER_... */
   double  tolerance;      /* converged if |nu|_D <= max(tolerance |b|_D, absolute) */
-  double  absolute;       /* not a key; set by the Tao types */
+  double  absolute;       /* absolute tolerance, see above; no job key, set by the Tao types */
   int64_t max_iterations; /* 0: default of the method */
   int64_t trials;         /* largest number of step lengths tried by interior_point and augmented_lagrangian */
 } bounds_options;
@@ -75,30 +74,28 @@ typedef struct {
   int64_t       n_bound;         /* number of unknowns at a bound */
   double        residual;        /* |nu|_D of the solution, from a separate product */
   double        target;          /* tolerance on |nu|_D */
-  double        alpha_bar;       /* in/out: fixed step 1.9/|A|_D of MPRGP; pass it from one solve to the next to save its estimate. 0:
-                           * estimate it */
+  double        alpha_bar;       /* in/out: fixed step length 1.9/|A|_D of MPRGP. 0: the solve estimates it; pass the value to the next
+                           * solve to save this estimate */
 } bounds_result;
 
-/* Returns |nu|_D of a feasible x, from one product. *n_bound (may be NULL): number of unknowns at bounds. scratch [n] receives g
- * = A x - b. */
+/* Returns |nu|_D of a feasible x [n]; computes one product with A. *n_bound (may be NULL): number of unknowns at bounds. scratch [n]
+ * receives g = A x - b. */
 double bounds_residual(const bounds_qp *q, const double *x, double *scratch, int64_t *n_bound);
 
-/* Interface of a solver: reduce |nu|_D of the feasible x to r->target and keep x feasible. bounds_solve_with checks input and
- * result. */
+/* Interface of a solver. x [n] in: feasible initial guess; out: feasible iterate with |nu|_D <= r->target, or the best iterate. Sets
+ * r->status and counters. Error: out of memory. Called by bounds_solve_with, which checks input and result. */
 typedef PetscErrorCode (*bounds_solve_function)(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
-/* Run one solver. Checks the input, projects x [n] onto the bounds and sets r->target. Then calls `start` (if not NULL, to
- * improve the initial guess) and the solver, at most three times, until the recomputed residual is within the target.
- * is_unbounded: the solver ignores the bounds; its residual is the gradient. Called by bounds_solve, by the nested start and by the
- * Tao types. Errors as bounds_solve. */
+/* Run one solver: check the input, project x [n] onto the bounds, set r->target, and call `start` (may be NULL) to improve the initial
+ * guess. Then call the solver, at most three times, until the recomputed residual is at most the target. is_unbounded: the solver
+ * ignores the bounds, and its residual is g. Called by bounds_solve, bounds_nested_start and the Tao types. Errors as bounds_solve. */
 PetscErrorCode bounds_solve_with(bounds_solve_function start, bounds_solve_function solver, bool is_unbounded, const bounds_qp *q,
                                  const bounds_options *o, double *x, bounds_result *r);
-/* g = A x - b; increments r->products. */
+/* g [n] = A x - b; increments r->products. */
 void bounds_gradient(const bounds_qp *q, const double *restrict x, double *restrict g, bounds_result *r);
 
-/* Loops over vectors are cut into chunks. Borders and partial sums depend on n alone, so the bits do not depend on the number of
- * threads. */
-/* Short chunks, and threads from 2048 unknowns on: a serial pass would be fast but would move all vectors into the cache of one
- * core. */
+/* Loops over vectors run in chunks. Chunk borders and partial sums depend on n alone, so the bits do not depend on the number of
+ * threads. BOUNDS_CHUNK: entries per chunk. BOUNDS_PARALLEL: from this n on, loops use all threads. It is small, because a serial loop
+ * would move all vectors into the cache of one core. */
 enum { BOUNDS_CHUNK = 512, BOUNDS_PARALLEL = 2048, BOUNDS_SUMS = 4 /* partial sums per chunk */ };
 typedef double bounds_partial_sums[BOUNDS_SUMS];
 

@@ -1,4 +1,4 @@
-/* Tables of solvers and keys; the solvers are in the files included below. */
+/* Tables of solvers and of job keys, and bounds_solve. */
 #include "optim/bounds/bounds_qp.h"
 #include "optim/bounds/active_set.h"
 #include "optim/bounds/bounds_cg.h"

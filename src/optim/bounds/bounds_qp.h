@@ -8,12 +8,11 @@
 #include "core/key_table.h"
 #include "optim/bounds/bounds_problem.h"
 
-extern const key_table bounds_options_table; /* of struct bounds_options */
+extern const key_table bounds_options_table; /* job keys of struct bounds_options */
 
-/* Solve by o->method. x [n]: initial guess on entry (need not be feasible); solution on return. The solution is always feasible,
- * except for `cg`, which ignores the bounds. The result is BOUNDS_OK only if the projected gradient (for `cg` the gradient),
- * recomputed at the end, is within the tolerance. Errors: invalid input (lo > hi, diagonal not above 0, values that are not finite; x is
- * then unchanged) and out of memory. */
+/* Solve by o->method. x [n] in: initial guess, not necessarily feasible; out: solution, feasible except for `cg`, which ignores the
+ * bounds. r->status is BOUNDS_OK only if the projected gradient (for `cg` the gradient), recomputed at the end, is within the tolerance.
+ * Errors: invalid input (lo > hi, diagonal not above 0, values that are not finite), which leaves x unchanged; out of memory. */
 PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
 /* clang-format off */
 #define BOUNDS_SOLVER_TABLE(X)                                                                                                            \

@@ -1,4 +1,4 @@
-/* If every cell has at most three neighbours on each side, the sweeps read compact copies; else they read the matrix. */
+/* If every cell has at most three lower and three upper neighbours, the sweeps read compact copies; otherwise they read the matrix. */
 #include "optim/bounds/bounds_sweeps.h"
 #include "core/memory.h"
 #include <math.h>

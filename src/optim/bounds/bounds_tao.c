@@ -1,4 +1,4 @@
-/* Each TaoSolve copies the problem into a bounds_qp and calls the solver through bounds_solve_with. */
+/* Implementation: each TaoSolve copies the problem into a bounds_qp and calls the solver through bounds_solve_with. */
 #include "optim/bounds/bounds_tao.h"
 #include "core/memory.h"
 #include "optim/bounds/active_set.h"

@@ -1,4 +1,4 @@
-/* Assembly from face weights and the threaded product. */
+/* Implementation: assembly from face weights, and the threaded product. */
 #include "optim/bounds/grid_matrix.h"
 #include "core/memory.h"
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Iterates, gradients and norms are evaluated in fused passes, chunk by chunk: large programs are limited by memory bandwidth. */
+/* Each loop over a chunk updates iterate, gradient and norms together, because memory bandwidth limits the speed of large programs. */
 #include "optim/bounds/mprgp.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_face.h"
@@ -273,8 +273,7 @@ static void fixed_step(mprgp *m, bounds_result *r)
   }
 }
 
-/* Expansion: unknowns reach bounds. A whole projected step if it lowers the objective; else the largest feasible step and a
- * fixed step. */
+/* Expansion: unknowns reach bounds. A whole projected step if it lowers the objective; else the largest feasible step and a fixed step. */
 static void expand_active_set(mprgp *m, bounds_result *r, bool is_whole, double a_cg, double a_f)
 {
   if (is_whole && isfinite(a_cg)) {
@@ -347,9 +346,8 @@ static void run_mprgp_iterations(mprgp *m, const bounds_options *o, bounds_resul
   }
 }
 
-/* Move unknowns at a bound with a negligible gradient slightly off it, so that they are free from the first iteration. Otherwise
- * the free set grows by one layer of cells per iteration, as inside a liquid in its first step. The displacement is negligible
- * relative to the target. */
+/* Move unknowns at a bound with a negligible gradient slightly off it, so that they are free from the first iteration. Otherwise the free set grows
+ * by one layer of cells per iteration, as inside a liquid in its first step. The displacement is negligible relative to the target. */
 static void release_weak_constraints(mprgp *m, bounds_result *r)
 {
   const double slight = 1e-3 * r->target / sqrt((double)m->n);

@@ -1,13 +1,13 @@
-/* The alternating direction method of multipliers on the global problem, with one penalty R = rho diag(rho_a), rho_a =
- * 3/trace(W_aa):
+/* The alternating direction method of multipliers (ADMM) with the penalty matrix R = rho diag(rho_a), rho_a = 3/trace(W_aa). v is the
+ * velocity change by the impulses, so that u = H v + q. z is an auxiliary relative velocity, xi the scaled multiplier:
  *
- *   v <- argmin of the dynamics + 1/2 |H v + q + s - z + xi|_R^2,   z <- P_{K_1/mu}(H v + q + s + xi),   xi <- xi + H v + q + s - z,
- *   s <- mu |u_T| e_N,   r = -R xi in K_mu by construction
+ *   v <- argmin 1/2 v^T M v + 1/2 |H v + q + s - z + xi|_R^2,   z <- P_{K_1/mu}(H v + q + s + xi),   xi <- xi + H v + q + s - z,
+ *   s <- mu |u_T| e_N,   r = -R xi, which lies in the cone K_mu
  *
- * (v is the velocity change by the impulses, so that u = H v + q.) With b = z - q - s - xi the first line requires H v, which is
- *   H K^-1 H^T R b,  K = M + H^T R H       of a system
- *   b - R^-1 x,      (W + R^-1) x = b      of stored blocks, or where contacts are few against unknowns
- * One factorisation for each rho; it is doubled or halved when the two residuals differ much. */
+ * Only H v is needed. With b = z - q - s - xi it is
+ *   H K^-1 H^T R b,  K = M + H^T R H       if M and H are given
+ *   b - R^-1 x,      (W + R^-1) x = b      if blocks of W are stored, or if there are few contacts relative to unknowns
+ * Each rho needs one factorisation. rho is doubled or halved if primal and dual residual differ by more than a factor of 10. */
 #include "optim/friction/admm.h"
 #include "core/math3.h"
 #include "core/memory.h"

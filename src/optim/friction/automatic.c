@@ -1,4 +1,4 @@
-/* The decisions use predicted numbers of sweeps: the convergence rate so far against the estimated cost of a Newton run. */
+/* Each decision compares the number of sweeps predicted from the convergence rate with the estimated cost of a Newton run in sweeps. */
 #include "optim/friction/automatic.h"
 #include "core/timer.h"
 #include "optim/friction/gradient.h"
@@ -154,8 +154,7 @@ static bool is_weakly_coupled(const friction_problem *p)
   return coupling <= WEAK_COUPLING * n && delassus_work(p->W) <= PRODUCT_COST_MAX * 9.0 * coupling * n;
 }
 
-/* Methods without factorisation: gradient if the bodies are weakly coupled, then splitting. With a limit on iterations no other
- * method follows. */
+/* Methods without factorisation: gradient if the bodies are weakly coupled, then splitting. With a limit on iterations no other method follows. */
 static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
                                               double *r, double *u, friction_result *out, bool *weakly_coupled, bool *is_over)
 {

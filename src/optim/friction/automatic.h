@@ -1,11 +1,11 @@
-/* Automatic choice of the friction solver. Splitting runs while its convergence rate predicts an early end; then the proximal
- * Newton method, then the interior point method. If all stall, accelerated splitting runs, then growing batches of splitting
- * sweeps with Newton steps in between. Many weakly coupled bodies start with the projected gradient. The decisions use errors
- * and iteration counts, never times, so that results are reproducible. */
+/* Automatic choice of the friction solver. Splitting runs while its convergence rate predicts a lower cost than that of a Newton run.
+ * If it stalls, the proximal Newton method, the interior point method, a longer proximal Newton run, long splitting, and growing batches
+ * of splitting sweeps with Newton steps follow, until one converges. For many weakly coupled bodies the projected gradient method comes
+ * before splitting. The decisions use errors and iteration counts, never times, so that results are reproducible. */
 #ifndef SS_OPTIM_FRICTION_AUTOMATIC_H
 #define SS_OPTIM_FRICTION_AUTOMATIC_H
 #include "optim/friction/friction_problem.h"
 
-/* A friction_solve_function. */
+/* A friction_solve_function: arguments and errors as declared in friction_problem.h. */
 PetscErrorCode friction_solve_automatic(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 #endif

@@ -1,9 +1,9 @@
-/* The friction cone K_mu = {|z_T| <= mu z_N} of one contact, z = (z_N, z_T, z_T'). All inline, no state. */
+/* The friction cone K_mu = {|z_T| <= mu z_N} of one contact: projections and natural maps. z [3], normal first. */
 #ifndef SS_OPTIM_FRICTION_CONE_H
 #define SS_OPTIM_FRICTION_CONE_H
 #include <math.h>
 
-/* p <- the point of K_mu nearest to z; mu >= 0. Aliasing is fine. */
+/* p <- the point of K_mu nearest to z; mu >= 0. p may be z. */
 static inline void cone_project(double mu, const double z[3], double p[3])
 {
   const double t = sqrt(z[1] * z[1] + z[2] * z[2]);
@@ -16,7 +16,7 @@ static inline void cone_project(double mu, const double z[3], double p[3])
     p[0] = n, p[1] = s * z[1], p[2] = s * z[2];
   }
 }
-/* The same for the dual cone K_{1/mu} = {mu |z_T| <= z_N}, by Moreau: z = P_K*(z) - P_K(-z). */
+/* p <- the point of the dual cone K* = K_{1/mu} = {mu |z_T| <= z_N} nearest to z, by Moreau's decomposition z = P_K*(z) - P_K(-z). */
 static inline void cone_project_dual(double mu, const double z[3], double p[3])
 {
   const double back[3] = {-z[0], -z[1], -z[2]};
@@ -24,14 +24,14 @@ static inline void cone_project_dual(double mu, const double z[3], double p[3])
   cone_project(mu, back, k);
   for (int i = 0; i < 3; ++i) p[i] = z[i] + k[i];
 }
-/* F = r - P(r - rho x), zero exactly if K_mu ∋ r _|_ x ∈ K_{1/mu}. */
+/* Natural map F = r - P(r - rho x), P: projection onto K_mu, rho > 0. F = 0 exactly if K_mu ∋ r _|_ x ∈ K_{1/mu}. */
 static inline void cone_natural_map_of(double mu, double rho, const double x[3], const double r[3], double F[3])
 {
   const double z[3] = {r[0] - rho * x[0], r[1] - rho * x[1], r[2] - rho * x[2]};
   cone_project(mu, z, F);
   for (int i = 0; i < 3; ++i) F[i] = r[i] - F[i];
 }
-/* The same of û = u + (mu |u_T|, 0, 0): zero exactly if (u, r) obeys Coulomb's law. */
+/* The same with x = û = u + (mu |u_T|, 0, 0). F = 0 exactly if relative velocity u and impulse r satisfy Coulomb's law. */
 static inline void cone_natural_map(double mu, double rho, const double u[3], const double r[3], double F[3])
 {
   const double x[3] = {u[0] + mu * sqrt(u[1] * u[1] + u[2] * u[2]), u[1], u[2]};

@@ -1,4 +1,4 @@
-/* Two builders: cliques of the graph of W for stored blocks, components of M for systems. */
+/* Implementation: groups from stored blocks (cliques of the graph of W), then groups from M and H (components of M). */
 #include "optim/friction/contact_groups.h"
 #include "core/memory.h"
 #include "core/sort.h"
@@ -74,8 +74,7 @@ static inline int64_t find_neighbor(const cover *s, int32_t a, int32_t b)
   return low < s->near_start[a + 1] && s->near[low] == b ? low : -1;
 }
 
-/* Grow a clique from the edge a-b: first by contacts whose edges to both are not covered yet, then by any other that is adjacent
- * to all. */
+/* Grow a clique from the edge a-b: first by contacts whose edges to both are not covered yet, then by any other that is adjacent to all. */
 static int64_t grow_clique(cover *s, int32_t a, int32_t b, int32_t *member)
 {
   int64_t n = 0, n_candidates = 0;
@@ -363,8 +362,7 @@ static void count_unknowns(const delassus_incidence *w, grouping *s)
   }
 }
 
-/* Number of different unknowns in the three rows of contact a in group g. If `index` is not NULL, they are stored there with
- * their columns of H. */
+/* Number of different unknowns in the three rows of contact a in group g. If `index` is not NULL, they are stored there with their columns of H. */
 static int32_t jacobian_of(const delassus_incidence *w, const grouping *s, int64_t a, int64_t g, int32_t *index, double *value)
 {
   const int64_t *start = mass_factor_start(w->factor);

@@ -1,46 +1,46 @@
-/* W as a sum over groups of contacts that act on the same body: W = sum_g P_g^T W_g P_g. A sweep over contacts updates one state
- * vector per group. A change of one impulse affects only the groups of that contact, in long columns without indices. Contacts
- * without a common group are independent and can be updated in parallel. Used by splitting.c.
+/* The Delassus matrix W as a sum over groups of contacts on the same body: W = sum_g P_g^T W_g P_g, where P_g selects the contacts of
+ * group g. A sweep over contacts stores one state vector per group. A change of one impulse updates only the states of the groups of that
+ * contact. Contacts without a common group are independent and can be updated in parallel. Used by splitting.c.
  *
  * Three representations of a group of m contacts:
  *   columns     state = W_g r_g, 3m numbers; a change of r_a adds three columns of W_g
- *   unknowns    state = v, the t unknowns of the body with contacts; u = H v; a change of r_a adds three columns of M^-1 H_a^T.
- *               For bodies with many contacts and few unknowns
- *   sparse      state = W r of all contacts; columns of blocks. For stored W whose contacts form no groups
- * For systems a group consists of components of M with the same contacts; for stored blocks it is a clique of a cover of the graph
- * of W. */
+ *   unknowns    state = v, the velocities of those unknowns of the body that contacts act on; u = H v; a change of r_a adds three columns
+ *               of M^-1 H_a^T. For bodies with many contacts and few unknowns
+ *   sparse      state = W r of all contacts; a change of r_a adds a column of 3x3 blocks. For stored W without groups
+ * If M and H are given, a group is a set of components of M with the same contacts. If blocks of W are stored, it is a set of contacts
+ * that are all coupled with each other (a clique of the graph of W). */
 #ifndef SS_OPTIM_FRICTION_CONTACT_GROUPS_H
 #define SS_OPTIM_FRICTION_CONTACT_GROUPS_H
 #include "optim/friction/delassus.h"
 
-/* One contact in one group. */
+/* One contact a in one group. */
 typedef struct {
-  int64_t state;      /* first number of the group's state, a multiple of 4 */
-  int64_t column;     /* first of three columns in `value`, each of `length` numbers */
-  int64_t jacobian;   /* first entry of H_a in `h_value` / 3 and `h_index` */
-  int32_t length;     /* of a column, a multiple of 4; 0: sparse, n_jacobian blocks in `h_index`, their values [][12] in `value` */
-  int32_t position;   /* of u_a in the state; unused for unknowns */
-  int32_t n_jacobian; /* 0: columns */
-  int32_t group;
+  int64_t state;      /* index of the group's state in the vector of all states, a multiple of 4 */
+  int64_t column;     /* index in contact_groups.value of three columns of `length` numbers */
+  int64_t jacobian;   /* index in h_index and h_value of the first entry of H_a */
+  int32_t length;     /* length of a column, a multiple of 4; 0: sparse, n_jacobian blocks: rows in h_index, values [][12] in `value` */
+  int32_t position;   /* index of u_a in the group's state; unused for unknowns */
+  int32_t n_jacobian; /* number of entries of H_a, or of blocks; 0: columns */
+  int32_t group;      /* number of the group */
 } group_side;
 
 typedef struct contact_groups {
-  int64_t     n, n_groups;
-  int64_t    *side_start; /* [n+1] */
-  group_side *side;
-  double     *value;   /* columns */
-  double     *h_value; /* [][3] H by columns: what one unknown adds to u_a */
-  int32_t    *h_index; /* which unknown, counted within the state */
-  int64_t     n_state, n_value, n_jacobian;
+  int64_t     n, n_groups;                  /* contacts, groups */
+  int64_t    *side_start;                   /* [n+1] range of each contact in `side` */
+  group_side *side;                         /* ascending by group */
+  double     *value;                        /* [n_value] columns */
+  double     *h_value;                      /* [n_jacobian][3] H by columns: contribution of one unknown to u_a */
+  int32_t    *h_index;                      /* [n_jacobian] index of the unknown in the group's state */
+  int64_t     n_state, n_value, n_jacobian; /* lengths of the vector of all states, value, h_index */
 } contact_groups;
 
-/* Create the groups of w; assembles the blocks of W if they are needed. Fails only if memory allocation fails. */
+/* Create the groups of w. Assembles the blocks of W if they are needed. Fails only if memory allocation fails. */
 PetscErrorCode contact_groups_create(delassus *w, contact_groups *out);
 void           contact_groups_destroy(contact_groups *g);
-/* The groups of w, created at the first call and owned by w. */
+/* Borrow the groups of w, which are created by the first call and owned by w. */
 PetscErrorCode contact_groups_of(delassus *w, const contact_groups **out);
 
-/* Add the contribution of one group to the velocity u of the contact. */
+/* Add the contribution of one group to the relative velocity u of the contact. state: vector of all states. */
 static inline void group_side_gather(const contact_groups *restrict g, const group_side *s, const double *restrict state, double u[3])
 {
   const double *const x = state + s->state;
@@ -57,7 +57,7 @@ static inline void group_side_gather(const contact_groups *restrict g, const gro
   }
 }
 
-/* Update the state of a group after a change d of r_a. */
+/* Update the state of a group after a change d [3] of the impulse r_a. state: vector of all states. */
 static inline void group_side_add_impulse(const contact_groups *restrict g, const group_side *s, double *restrict state, const double d[3])
 {
   double *const restrict x       = state + s->state;

@@ -1,4 +1,5 @@
-/* Stored blocks, or a system M, H with the factor of M; then the diagonal is computed at creation and the blocks at first use. */
+/* The operator of stored blocks, or of a system M, H with the factor of M. A system computes its diagonal blocks at creation, and all
+ * other blocks when they are first needed. */
 #include "optim/friction/delassus.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -9,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* M_c^-1 H_a^T of a component that is factored by an external package, at the unknowns that contacts act on. Its solves are done
- * together, once. */
+/* M_c^-1 H_a^T of a component that is factored by an external package, at the unknowns that contacts act on. Its solves are done together, once. */
 typedef struct {
   int64_t  n;     /* number of places with contacts, */
   int32_t *place; /* ascending; NULL: this component is solved when needed */

@@ -1,4 +1,4 @@
-/* The key table is used by jobs and by the command line; the solvers are in the files included below. */
+/* Tables of solvers and of keys, and friction_solve. Jobs and the command line use the same key table. */
 #include "optim/friction/friction.h"
 #include "core/memory.h"
 #include "core/timer.h"

@@ -7,15 +7,15 @@
 #include "core/key_table.h"
 #include "optim/friction/friction_problem.h"
 
-extern const key_table friction_options_table; /* of struct friction_options: the same keys in jobs and on the command line */
-/* Default options; the values are stored in the key tables only. `owner` owns the memory. */
+extern const key_table friction_options_table; /* keys of struct friction_options, for jobs and for the command line */
+/* *out: options with the default values of the key table. `owner` owns their memory. */
 PetscErrorCode friction_options_defaults(document *owner, const friction_options **out);
 
-/* Solve with o->method.
+/* Solve p with the method o->method.
  *   r [n][3] in: initial guess (0 is allowed); out: impulses inside the cones
- *   u [n][3] out: W r + q
- * The result is FRICTION_OK only if the error of kind o->error, evaluated afresh, is at most the tolerance. Errors: invalid input
- * (friction_problem_check) and out of memory; r is then unchanged. */
+ *   u [n][3] out: relative velocities W r + q
+ * out->status is FRICTION_OK only if the error of kind o->error, recomputed at the end, is at most the tolerance. Errors: invalid input
+ * (friction_problem_check), which leaves r unchanged; out of memory. */
 PetscErrorCode friction_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
 /* clang-format off */

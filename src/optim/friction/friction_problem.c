@@ -1,4 +1,4 @@
-/* Input check and error norms; sums run over chunks that depend on n alone. */
+/* Implementation: input check and error norms. Sums run over chunks whose borders depend on n alone. */
 #include "optim/friction/friction_problem.h"
 #include "core/math3.h"
 #include "optim/friction/cone.h"
@@ -16,8 +16,7 @@ const char *friction_status_text(friction_status v)
   return "unknown";
 }
 
-/* Error message for an invalid contact a. Separate from is_valid_contact because formatting numbers takes longer than solving a
- * small problem. */
+/* Error message for an invalid contact a. Separate from is_valid_contact because formatting numbers takes longer than solving a small problem. */
 static PetscErrorCode report_invalid_contact(const friction_problem *p, const double *r, int64_t a)
 {
   const double *w = delassus_diagonal(p->W) + 9 * a;

@@ -1,9 +1,9 @@
-/* Projected gradient with Nesterov's momentum on the convex problem of a fixed lift s = mu |u_T| e_N,
+/* Projected gradient with Nesterov's momentum on the convex problem with a fixed term s = mu |u_T| e_N (e_N: unit vector of the normal),
  *
  *   r <- P_K( y - D (W y + q + s) / L ),   y <- r + beta (r - r_before),   D = diag(rho_a), rho_a = 3/trace(W_aa)
  *
- * The momentum restarts if it points uphill [ODonoghueCandes2015], and backtracking determines L. s is updated in every iteration. An
- * iteration needs one product with W, because u at y is a linear combination of u at the last values of r. */
+ * The momentum factor beta is reset if the objective increases along the momentum [ODonoghueCandes2015]. Backtracking determines L, and
+ * s is updated in every iteration. An iteration needs one product with W: u at y is a linear combination of u at the last two r. */
 #include "optim/friction/gradient.h"
 #include "core/math3.h"
 #include "core/memory.h"

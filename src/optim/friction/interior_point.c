@@ -111,8 +111,7 @@ static void scaling(path *k, int64_t a)
   for (int e = 0; e < 9; ++e) k->B[9 * a + e] = inverse[e] * c->X[e % 3];
 }
 
-/* Right-hand side of lambda o (Q_{w^-1/2} dx + Q_{w^1/2} dy) = centre e - lambda o lambda [- the product of the predictor's
- * parts]. */
+/* Right-hand side of lambda o (Q_{w^-1/2} dx + Q_{w^1/2} dy) = centre e - lambda o lambda [- the product of the predictor's parts]. */
 static void right_side(path *k, double centre, bool is_corrector)
 {
   for (int64_t a = 0; a < k->p->n; ++a) {
@@ -218,8 +217,7 @@ static PetscErrorCode start_round(path *k, const double *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the path as it is now given what it can? Its first time it is soon left for the rounds; where these fail, it gets its
- * time. */
+/* Has the path as it is now given what it can? Its first time it is soon left for the rounds; where these fail, it gets its time. */
 static bool is_round_over(path *k, double error, double length, double tolerance)
 {
   const double wanted = k->is_resumed ? 1.0 : PROGRESS;
@@ -230,8 +228,7 @@ static bool is_round_over(path *k, double error, double length, double tolerance
   return length == 0.0 || k->n_idle > (k->is_resumed ? PATIENCE : IDLE);
 }
 
-/* A round, or the path itself, is over: go on with the next round, or where the path was left; *is_over: there is nothing left to
- * try. */
+/* A round, or the path itself, is over: go on with the next round, or where the path was left; *is_over: there is nothing left to try. */
 static PetscErrorCode go_on(path *k, const double *r, bool *is_over)
 {
   PetscFunctionBegin;

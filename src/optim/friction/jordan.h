@@ -1,10 +1,10 @@
-/* The Jordan algebra of the cone L = {x_0 >= |(x_1, x_2)|}: x o y = (x.y, x_0 y_T + y_0 x_T), identity (1, 0, 0), squares fill L
- * [AlizadehGoldfarb2003, sec. 4]. All inline, no state. */
+/* The Jordan algebra of the second-order cone L = {x_0 >= |x_T|}, x_T = (x_1, x_2) [AlizadehGoldfarb2003, sec. 4]. The product is
+ * x o y = (x.y, x_0 y_T + y_0 x_T), the identity is (1, 0, 0), and L is the set of all squares. Used by interior_point.c. */
 #ifndef SS_OPTIM_FRICTION_JORDAN_H
 #define SS_OPTIM_FRICTION_JORDAN_H
 #include <math.h>
 
-/* The product of the eigenvalues x_0 -+ |x_T|, without cancelling. */
+/* Returns the product of the eigenvalues x_0 - |x_T| and x_0 + |x_T|, without cancellation. */
 static inline double jordan_det(const double x[3])
 {
   const double t = sqrt(x[1] * x[1] + x[2] * x[2]);
@@ -44,7 +44,7 @@ static inline void jordan_quadratic(const double w[3], double Q[9])
     for (int j = 0; j < 3; ++j) Q[3 * i + j] = 2.0 * w[i] * w[j];
   Q[0] -= d, Q[4] += d, Q[8] += d;
 }
-/* The largest t with x + s d in L for all s in [0, t]; x inside L. INFINITY if d points into L. */
+/* Returns the largest t such that x + s d is in L for all s in [0, t]. x is inside L. INFINITY if x + s d never leaves L. */
 static inline double jordan_step(const double x[3], const double d[3])
 {
   const double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2], b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2], c = jordan_det(x),

@@ -1,6 +1,6 @@
-/* Symmetric positive definite bands of one shape, as the strands of a wisp have them, factored and solved BAND_LANES at a time: each recurrence is a chain of
- * dependent additions, and those of several matrices hide one another's latency. What is done to one of them is, operation by operation, what it would be
- * alone, so that its bits do not depend on the others. */
+/* Band matrices of equal size and width, such as those of the strands of a wisp, are factored and solved BAND_LANES at a time. The recurrence
+ * of one matrix is a chain of dependent additions; the additions of several matrices run in parallel in the vector units. The operations on
+ * each matrix are the same as for a single matrix, so its bits do not depend on the others. */
 #include "optim/friction/mass_factor.h"
 #include "core/memory.h"
 #include "core/sort.h"

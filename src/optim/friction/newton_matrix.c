@@ -1,10 +1,10 @@
-/* Newton systems of friction solvers without W, for many contacts on few bodies of many degrees of freedom:
+/* Saddle-point form of the Newton systems (newton_matrix.h), for many contacts on few bodies of many degrees of freedom. W is not needed:
  *
  *   [ M           -H^T          ] [dv]   [ 0 ]
  *   [ A H     B + alpha A       ] [dr] = [ g ]
  *
- * rows and columns of contacts: the active ones. Sparse LU with pivoting; the ordering is kept while the active contacts are the
- * same. */
+ * The second block row and column contain the active contacts. The matrix is factored by sparse LU with pivoting; the ordering is reused
+ * while the active contacts are the same. */
 #include "optim/friction/newton_matrix.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -52,8 +52,7 @@ static PetscErrorCode newton_saddle_create(const friction_problem *p, newton_sad
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A_a H_a on the union of the three rows' columns, `at` -> the end of what was written; values alone if there is no room for
- * columns. */
+/* A_a H_a on the union of the three rows' columns, `at` -> the end of what was written; values alone if there is no room for columns. */
 static int64_t contact_row(const newton_saddle *s, int64_t a, int i, const double *A, int32_t *col, double *value, int64_t at)
 {
   int64_t k[3], end[3];

@@ -258,8 +258,7 @@ void one_contact_enumerate(const one_contact *o, const double b[3], double r[3])
   turn_out(o, r);
 }
 
-/* The local solver of [Daviet2011]: Fischer-Burmeister on the friction cone, made self-dual by x = (mu r_N, r_T), y = (û_N, mu
- * û_T). */
+/* The local solver of [Daviet2011]: Fischer-Burmeister on the friction cone, made self-dual by x = (mu r_N, r_T), y = (û_N, mu û_T). */
 enum { BACKTRACKS = 12 };
 static const double MU_ENORMOUS = 1e3;
 

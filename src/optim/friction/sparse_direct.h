@@ -8,19 +8,18 @@
 typedef struct sparse_direct sparse_direct;
 typedef enum { SPARSE_DIRECT_CHOLESKY, SPARSE_DIRECT_LU } sparse_direct_kind;
 
-/* Analyse and factor. *is_regular false, and *out still usable for sparse_direct_refactor: the matrix is singular or, for
- * Cholesky, not positive definite. Cholesky reads both triangles' pattern and expects them equal. */
+/* Analyse and factor the matrix a. Its pattern must be symmetric for Cholesky. *is_regular false: a is singular or, for Cholesky, not
+ * positive definite; *out may then be used only for sparse_direct_refactor. */
 PetscErrorCode sparse_direct_create(sparse_direct_kind kind, const sparse_rows *a, bool *is_regular, sparse_direct **out);
-/* The same pattern with other values: the ordering is kept. */
+/* Factor a matrix with the same pattern and other values. The ordering is reused. */
 PetscErrorCode sparse_direct_refactor(sparse_direct *s, const sparse_rows *a, bool *is_regular);
-/* x = A^-1 b. x == b is fine. */
+/* x = A^-1 b, both [n]; x may be b. */
 PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x);
-/* The same by a KSP with PC type sparsedirect; a: the matrix that was factored. solver NULL: sparse_direct_solve. */
+/* The same by the KSP `solver` with PC type sparsedirect. a: the matrix that was factored. solver NULL: as sparse_direct_solve. */
 PetscErrorCode sparse_direct_solve_by(linear_solver *solver, sparse_direct *s, const sparse_rows *a, const double *b, double *x);
-/* sparse_direct_solve for n_vectors of them, one after the other in memory: B, X [n_vectors][n], not the same. Many at once cost a fraction
- * of one each. */
+/* sparse_direct_solve for n_vectors right-hand sides; b, x [n_vectors][n], not the same array. One call costs much less than n_vectors calls. */
 PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x);
 void           sparse_direct_destroy(sparse_direct **s);
-/* Factor a unit matrix, so that all options of the package are read and its name is checked. */
+/* Check PETSc's options for the package: factor a unit matrix, so that its name and all its options are read. */
 PetscErrorCode sparse_direct_probe(sparse_direct_kind kind);
 #endif

@@ -284,8 +284,7 @@ static int64_t next_batch(const solver *v, double before, double now, int64_t sw
   return wanted < 2.0 ? 1 : wanted * 0.6 > CHECK_EVERY ? CHECK_EVERY : (int64_t)(wanted * 0.6) + 1;
 }
 
-/* After a period of sweeps from `from` to r: the next period starts from the Anderson combination of the last ones, projected
- * onto the cones. */
+/* After a period of sweeps from `from` to r: the next period starts from the Anderson combination of the last ones, projected onto the cones. */
 static void accelerate(solver *v, const double *r)
 {
   const int64_t n  = v->p->n;

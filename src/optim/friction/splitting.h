@@ -8,35 +8,35 @@
 
 typedef enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_FISCHER_BURMEISTER } splitting_local_solver; /* of a single contact */
 
-/* friction_solve_splitting with a stop test (see friction_stop_test), which may be NULL. is_accelerated: with Anderson's acceleration;
- * false: plain sweeps [Daviet2011]. */
+/* friction_solve_splitting with a stop test (friction_problem.h) and its first argument ctx. stop_test may be NULL. is_accelerated: with
+ * Anderson's acceleration; false: plain sweeps [Daviet2011]. */
 PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, bool is_accelerated, friction_stop_test stop_test,
                              void *ctx, double *r, double *u, friction_result *out);
-/* A friction_solve_function. */
+/* A friction_solve_function: arguments and errors as declared in friction_problem.h. */
 PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
-/* State of the sweeps; arrays of contacts are in the order of the plan. */
+/* State of the sweeps. Arrays of contacts are in the order of the plan. */
 typedef struct {
-  const contact_groups *groups; /* of W */
+  const contact_groups *groups; /* of W, borrowed */
   contact_plan          plan;
   int64_t               n;
-  one_contact          *one;        /* [n] */
-  int64_t              *side_start; /* [n+1] */
-  group_side           *side;
-  double               *q, *r;        /* [n][3] */
-  double               *alpha;        /* [n] sliding coefficients of the last visit */
-  double               *state;        /* of the groups */
+  one_contact          *one;          /* [n] data of each contact */
+  int64_t              *side_start;   /* [n+1] range of each contact in `side` */
+  group_side           *side;         /* copy of groups->side */
+  double               *q, *r;        /* [n][3] relative velocities without impulses; impulses */
+  double               *alpha;        /* [n] sliding coefficients of the last sweep */
+  double               *state;        /* [groups->n_state] states of the groups */
   int                   local_solver; /* splitting_local_solver */
-  bool                  is_far;       /* the columns exceed the cache: prefetch them */
-  int                   n_lanes;      /* threads over which the tasks are distributed, longest first; the result does not depend on the
-                              * distribution */
-  int64_t              *lane_start;   /* [n_rounds * n_lanes + 1] */
-  int32_t              *lane_task;    /* [n_tasks] */
+  bool                  is_far;       /* the columns of the groups exceed the cache, so they are prefetched */
+  int                   n_lanes;      /* number of threads over which the tasks are distributed, longest task first; the result does not
+                              * depend on it */
+  int64_t              *lane_start;   /* [n_rounds * n_lanes + 1] range of each round and thread in lane_task */
+  int32_t              *lane_task;    /* [n_tasks] tasks */
 } sweeper;
 
 PetscErrorCode sweeper_create(const friction_problem *p, splitting_local_solver local_solver, sweeper *out);
 void           sweeper_destroy(sweeper *s);
-/* Set and get impulses, in the order of the contacts. Setting computes the state of all groups afresh. */
+/* Set the impulses r, and get r and u, [n][3] in the order of the problem. Setting recomputes the states of all groups. */
 void sweeper_set_impulses(sweeper *s, const double *r);
 void sweeper_get_solution(const sweeper *s, double *r, double *u);
 /* Run sweeps over all contacts. Threaded; the same bits on any number of threads. */

@@ -1,4 +1,4 @@
-/* The outer loop: staggered projections in the published order, and the weak couplings that it is compared with. */
+/* Implementation of the outer iteration: staggered projections in the published order, and the weakly coupled schemes. */
 #include "optim/granular/granular.h"
 #include "core/stop.h"
 #include "core/timer.h"

@@ -1,4 +1,4 @@
-/* Implementation: extraction of rows and couplings of one component, then the solvers `pyramid` and `sp`. */
+/* Implementation: rows and couplings of one stress component, then the solvers `pyramid` and `sp`. */
 #include "optim/granular/granular_component.h"
 
 /* Copy the rows of D that belong to the samples of k. */
@@ -180,10 +180,9 @@ void granular_component_bounds(granular_component *k, double width)
   }
 }
 
-/* Stress bounded by a pyramid: each component is within +-width alpha p/sqrt(2), with the p of its cell or the mean p around its
- * edge. `pyramid` (JCSP): one solve per component, all from the same stress, without multipliers. `sp` (SP): one solve for all
- * components with an enlarged diagonal. That term regularises the stress itself; the published comparison shows that heaps then
- * melt [TakahashiBatty2021]. */
+/* Stress bounded by a pyramid: each component is within +-width alpha p/sqrt(2), with the p of its cell or the mean p around its edge. `pyramid`
+ * (JCSP): one solve per component, all from the same stress, without multipliers. `sp` (SP): one solve for all components with an enlarged
+ * diagonal. That term regularises the stress itself; the published comparison shows that heaps then melt [TakahashiBatty2021]. */
 #define PYRAMID_DAMPING 0.5 /* step length of JCSP, as published */
 typedef struct {
   int                n;

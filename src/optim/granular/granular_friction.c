@@ -1,4 +1,4 @@
-/* Implementation: `newton` first, then accelerated projected gradient. Each constraint is the disc |z_j| <= mu_j lambda_j. */
+/* Implementation: method `newton`, then `projected_gradient`. Each constraint is the disc |z_j| <= mu_j lambda_j. */
 #include "optim/granular/granular_friction.h"
 #include <stddef.h>
 
@@ -152,8 +152,7 @@ static inline void disc_project(double radius, double z[2])
   if (size > radius) z[0] *= radius / size, z[1] *= radius / size;
 }
 
-/* Set next = P(y - g(y)/(L d)), step = next - y, and g at next. L is increased until it bounds the
- * curvature along the step. */
+/* Set next = P(y - g(y)/(L d)), step = next - y, and g at next. L is increased until it bounds the curvature along the step. */
 static void take_projected_gradient_step(granular_friction *t, double *L)
 {
   enum { BACKTRACKS = 60 };

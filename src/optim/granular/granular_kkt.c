@@ -1,4 +1,4 @@
-/* Evaluates velocities, gradients and diagonals of the Hessian from scratch, then the residual of each unknown. */
+/* Implementation: recomputes velocities, gradients and diagonals of the Hessian, then the residual of each unknown. */
 #include "optim/granular/granular_kkt.h"
 #include "optim/granular/granular_state.h"
 
@@ -54,8 +54,7 @@ static void fill_gradient(const kkt *w, const sparse_rows *rows, const granular_
   }
 }
 
-/* J(x) - J(0) = 1/2 (g(x) + g(0)) . x, because J is quadratic. Evaluated with the forces on faces and bodies, not by products
- * with x. */
+/* J(x) - J(0) = 1/2 (g(x) + g(0)) . x, because J is quadratic. Evaluated with the forces on faces and bodies, not by products with x. */
 static double energy_change(const kkt *w)
 {
   const granular_problem *f   = w->f;

@@ -1,4 +1,4 @@
-/* Right-hand sides are computed from the current velocities without the unknowns that are solved for. */
+/* Implementation. Right-hand sides are computed from the current velocities minus the contribution of the unknowns of the program. */
 #include "optim/granular/granular_pressure.h"
 
 /* y = A_pp x: the seven-point matrix of the continuum, plus the bodies as F (inverse_mass (F^T x)), whose matrix is never formed. */

@@ -1,4 +1,4 @@
-/* Key tables of solver.monolith, used by the job reader, the manual and the tests. */
+/* Key tables of `solver.monolith`, used by the job reader, the reference pages and the tests. */
 #include "optim/granular/granular_problem.h"
 #include <stddef.h>
 

@@ -1,13 +1,13 @@
-/* Contacts are few, so after the outer iterations they are solved much more accurately than the outer tolerance, for the current
- * p and s. Coulomb's law is then satisfied by the final body velocities, for any residual of the continuum.
+/* After the outer iterations the contacts are solved again, for the current p and s and to a much smaller tolerance. The cost is low,
+ * because contacts are few. The final body velocities then satisfy Coulomb's law, for any residual of the continuum.
  *
- * Sweeps of normal and tangential forces cannot reach this accuracy: self-balanced tangential forces hardly move bodies, and
- * their gradients are small. Therefore the contacts are solved by optim/friction as exact Coulomb friction, with u = W r + q, W
- * = B inverse_mass B^T and r = (lambda, z).
+ * Alternating solves for normal and tangential forces cannot reach this accuracy: self-balanced tangential forces hardly move bodies,
+ * so their gradients are small. Therefore optim/friction solves the contacts as exact Coulomb friction, with u = W r + q,
+ * W = B inverse_mass B^T and r = (lambda, z).
  *
- * Of thousands of candidate contacts only a few carry force, and W couples all contacts of a body, so it would be a full matrix.
- * The problem is restricted to contacts that carry force or would penetrate. Its solution shows which other contacts would
- * penetrate; these are added until there is none. The others have no force and separate. */
+ * Only a few of thousands of candidate contacts carry force. W couples all contacts of a body and would be a full matrix. Therefore the
+ * problem is restricted to contacts that carry force or would penetrate. Contacts that would penetrate under its solution are added,
+ * until there are none. All other contacts have no force and separate. */
 #include "optim/granular/granular_settle.h"
 #include "core/memory.h"
 #include "optim/friction/friction.h"

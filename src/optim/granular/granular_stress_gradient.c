@@ -1,12 +1,11 @@
-/* Implementation: staggered samples first, then the iteration for samples at cells. */
+/* Implementation: the step for staggered samples, then the step for samples at cells and the iteration. */
 #include "optim/granular/granular_stress_gradient.h"
 #include <float.h>
 
 enum { ROUNDS = 3 };
 
-/* Staggered stress samples take the same step, but shear enters a cell by its mean around the cell. Each sample is scaled by the mean
- * of the factors of its cells, ROUNDS times. That is not a projection: the bounds are satisfied up to interpolation
- * [TakahashiBatty2021, sec. 5.2.2]. */
+/* Staggered stress samples take the same step, but shear enters a cell by its mean around the cell. Each sample is scaled by the mean of the
+ * factors of its cells, ROUNDS times. That is not a projection: the bounds are satisfied up to interpolation [TakahashiBatty2021, sec. 5.2.2]. */
 static PetscErrorCode granular_gradient_staggered_create(granular_solver *S, granular_gradient *w)
 {
   PetscFunctionBegin;

@@ -1,14 +1,14 @@
-/* Stress in the cone as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]. Each component takes a damped Newton step on J + E_c within
- * an auxiliary pyramid. All components start from the same stress. Each cell has one multiplier g.
+/* Stress in the cone as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]. For each stress component e, one damped Newton step on J + E_c
+ * is computed within an auxiliary pyramid, from the same stress s. Each cell has one multiplier g and one penalty parameter mu.
  *
  *   c = 1/2 (1 - |s|^2/r^2), r = alpha (p + cohesion)     c~ = min(c - g/mu, 0)     E_c = 1/2 mu c~^2 - g^2/(2 mu)     g <- -mu c~
  *
  * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc). Both terms of the Hessian are
- * >= 0; the clamp only guards against rounding. Staggered stresses enter a cell by their mean around it.
+ * >= 0; the clamp only guards against rounding. If stress is staggered, the mean of the samples around a cell is its stress.
  *
- * Difference from the paper: mu is A r^2 in each cell, with the mean A of A_ee/N_ee, instead of one number with a unit (key mu). The
- * Hessian of the penalty on the cone then equals that of the block. With 2 A r^2 the published column does not converge at the
- * published damping of 0.5. */
+ * Difference from the paper: mu is A r^2 in each cell, where A is the mean of A_ee/N_ee, instead of one number with a unit (key mu). The
+ * Hessian of the penalty on the cone then equals A_ee, the Hessian of J. With 2 A r^2 the published column collapse does not converge at
+ * the published damping of 0.5. */
 #include "optim/granular/granular_stress_lagrangian.h"
 
 static PetscErrorCode create_lagrangian(granular_solver *S)

@@ -2,8 +2,8 @@
 #include "core/math3.h"
 #include "core/svd3.h"
 
-/* How the null space of a, as seen by U (columns 3-m..2), goes to that seen by V: by the orthogonal map nearest to the identity,
- * Q = polar factor of V_n^T U_n, [m][m] in q[2*i + j]. So the inverse of a symmetric block stays symmetric. m = 1 or 2. */
+/* Orthogonal map between the null spaces of a = U diag(sigma) V^T: columns 3-m..2 of U to those of V, m = 1 or 2. It is nearest to the
+ * identity: q[2*i + j] = [m][m] polar factor of V_n^T U_n. Therefore the inverse of a symmetric block is symmetric. */
 static void match_null_spaces(int m, const double U[9], const double V[9], double q[4])
 {
   double w[4] = {0.0, 0.0, 0.0, 0.0};

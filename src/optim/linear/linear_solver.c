@@ -1,4 +1,4 @@
-/* The Mat is a shell whose context is the linear_solver; PCs of our types take the factorisation from it. */
+/* The Mat is a shell whose context is the linear_solver. The PC types of LINEAR_PC_TABLE call `precondition` of its system. */
 #include "optim/linear/linear_solver.h"
 #include "core/error.h"
 #include "core/memory.h"

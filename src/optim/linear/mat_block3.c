@@ -1,5 +1,5 @@
-/* The pattern of a 3x3-block matrix: compressed rows, and the data of the threaded products. Independent of PETSc objects.
- * Shared, with a reference count, by a matrix and its duplicates; never changed once built.                           */
+/* The pattern of a 3x3-block matrix: compressed rows, and the data of the threaded products. A matrix and its duplicates share one
+ * pattern with a reference count. It is constant after its creation.                                                  */
 #include "optim/linear/mat_block3.h"
 #include "core/error.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* Subdomains of a 3x3-block matrix: METIS parts of its graph, grown by layers of neighbours. */
+/* Subdomains of a 3x3-block matrix: METIS parts of its graph, extended by `overlap` layers of neighbours. */
 #include "optim/linear/pc_metis_schwarz.h"
 #include "core/memory.h"
 #include "core/sort.h"

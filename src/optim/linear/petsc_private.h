@@ -1,4 +1,4 @@
-/* PETSc's implementation headers, for the types registered here. Their inline functions do not pass our warnings. */
+/* PETSc's implementation headers, which new PETSc types need. Three compiler warnings are disabled because these headers cause them. */
 #ifndef SS_OPTIM_LINEAR_PETSC_PRIVATE_H
 #define SS_OPTIM_LINEAR_PETSC_PRIVATE_H
 #pragma GCC diagnostic push

@@ -1,8 +1,8 @@
-/* Vec type "threaded": PETSc's seq or mpi vector whose arithmetic runs on the team of threads.
+/* Vec type "threaded": a vector of PETSc type seq or mpi whose arithmetic runs on the team of threads (core/team.h).
  *
- * Debian's PETSc does vector arithmetic on one thread; GMRES spends most of its time there. The storage stays PETSc's own
- * (VecGetArray, VecPlaceArray, viewers, scatters all as usual); only the operations are replaced. Sums are cut by the
- * local length alone (core/team.h), so every result has the same bits on any number of threads.                        */
+ * Debian's PETSc does vector arithmetic on one thread, and GMRES spends most of its time there. Only the arithmetic operations are
+ * replaced; storage, VecGetArray, VecPlaceArray, viewers and scatters are those of PETSc. Sums run over chunks whose borders depend on
+ * the local length alone, so every result has the same bits on any number of threads.                                 */
 #ifndef SS_OPTIM_LINEAR_VEC_THREADED_H
 #define SS_OPTIM_LINEAR_VEC_THREADED_H
 #include <petscvec.h>
@@ -10,6 +10,6 @@
 #define VECTHREADED "threaded"
 
 PetscErrorCode VecCreate_Threaded(Vec v); /* for VecRegister; use VecSetType(v, VECTHREADED) */
-/* A vector of n local entries, zeroed. The caller destroys it. */
+/* Create a zero vector of n_local local entries. The caller destroys it. */
 PetscErrorCode vec_threaded_create(MPI_Comm comm, PetscInt n_local, Vec *v);
 #endif

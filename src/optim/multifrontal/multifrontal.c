@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
-/* Arrays of front q, n_columns = k, n_rows = r: columns [k][k + r] one after the other, lower trapezoid; update [r][r], lower. */
+/* Arrays of a front with k = n_columns and r = n_rows: columns [k][k + r], lower trapezoid by columns; update [r][r], lower triangle. */
 struct multifrontal_factor {
   const multifrontal_tree *t;
   double                 **A, **update;   /* of A; updates of early fronts below late ones are kept */

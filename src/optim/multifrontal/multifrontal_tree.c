@@ -1,4 +1,4 @@
-/* Symbolic analysis. It works on groups: runs of unknowns with the same neighbours and the same terms. */
+/* Symbolic analysis. It works on groups: consecutive unknowns with the same neighbours and the same terms. */
 #include "optim/multifrontal/multifrontal_tree.h"
 #include "core/memory.h"
 #include "core/sort.h"
@@ -129,8 +129,7 @@ static PetscErrorCode multifrontal_graph_create(const sparse_rows *A, const mult
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A group with more than this many times the mean number of neighbours is a hub: in nested dissection it would be in every
- * separator. */
+/* A group with more than this many times the mean number of neighbours is a hub: in nested dissection it would be in every separator. */
 static const double HUB = 4.0;
 enum { FEW = 8 }; /* parts with fewer groups are not dissected */
 

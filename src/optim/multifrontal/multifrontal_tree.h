@@ -4,42 +4,42 @@
 #define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_TREE_H
 #include "core/sparse_rows.h"
 
-/* J_a [3 x n] by columns: entries start[a] ... start[a + 1] - 1, ascending in `column`. Borrowed. */
+/* The matrices J_a of n terms by columns: columns of J_a are the entries start[a] ... start[a + 1] - 1. All arrays are borrowed. */
 typedef struct {
-  int64_t        n;
-  const int64_t *start; /* [n + 1] */
-  const int32_t *column;
-  const double  *value; /* [][3] */
+  int64_t        n;      /* terms */
+  const int64_t *start;  /* [n + 1] */
+  const int32_t *column; /* [start[n]] unknown, ascending within a term */
+  const double  *value;  /* [start[n]][3] the three coefficients of the unknown */
 } multifrontal_terms;
 
-/* One dense front: columns that are eliminated in it, and rows below that they couple with. */
+/* One dense front: the columns that it eliminates, and the later rows that couple with these columns. */
 typedef struct {
-  int64_t first, n_columns; /* places */
-  int64_t row, n_rows;      /* row[row] ... of the tree */
-  int32_t parent;           /* -1: root */
-  bool    is_late;
+  int64_t first, n_columns; /* places first ... first + n_columns - 1 are eliminated */
+  int64_t row, n_rows;      /* later rows: entries row ... row + n_rows - 1 of multifrontal_tree.row */
+  int32_t parent;           /* front; -1: root */
+  bool    is_late;          /* its unknowns are late (multifrontal.h) */
 } frontal_matrix;
 
 typedef struct {
   int64_t         n, n_fronts;
-  int32_t        *unknown, *place; /* [n] by place; by unknown */
-  frontal_matrix *front;           /* children before parents */
-  int32_t        *row;             /* places, ascending in a front, */
-  int32_t        *into;            /* and the index of each in the parent's front */
-  int64_t        *child_start;     /* [n_fronts + 1] */
+  int32_t        *unknown, *place; /* [n] unknown at each place; place of each unknown */
+  frontal_matrix *front;           /* [n_fronts] children before parents */
+  int32_t        *row;             /* places of the later rows of all fronts, ascending within a front */
+  int32_t        *into;            /* index of each of these rows in the parent's front */
+  int64_t        *child_start;     /* [n_fronts + 1] range of each front in `child` */
   int32_t        *child;
-  int64_t        *term_start; /* [n_fronts + 1] terms by the front that they go into, ascending */
+  int64_t        *term_start; /* [n_fronts + 1] range of each front in `term`: the terms that are added to it, ascending */
   int32_t        *term;
-  int32_t        *local;                                        /* for each entry of a term: index of its column in that front */
-  double          work_once, work_again, entries, entries_late; /* multiplications of A, of A + terms; entries of the factors of A and S */
+  int32_t        *local;                               /* for each entry of a term: index of its column in that front */
+  double work_once, work_again, entries, entries_late; /* multiplications of A, of late fronts; entries of the factors of A and S */
 } multifrontal_tree;
 
-/* Analyse the patterns of A, symmetric with its diagonal, and of the terms, for one factorisation of A and about n_again of
- * A + terms. `t` may be NULL: nothing is late. */
+/* Analyse the patterns of the terms and of A (symmetric, with diagonal). The elimination order minimises the work of one factorisation
+ * of A and about n_again factorisations of A + terms. t NULL: no terms, so no unknown is late. */
 PetscErrorCode multifrontal_tree_create(const sparse_rows *A, const multifrontal_terms *t, double n_again, multifrontal_tree **out);
 void           multifrontal_tree_destroy(multifrontal_tree **t);
 /* Number of multiplications of one factorisation of A (work_once). */
 double multifrontal_tree_work(const multifrontal_tree *t);
-/* is_late [n] */
+/* is_late [n]: true for late unknowns. */
 void multifrontal_tree_late(const multifrontal_tree *t, bool *is_late);
 #endif

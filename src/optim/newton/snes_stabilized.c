@@ -241,10 +241,9 @@ static PetscErrorCode search_and_move(SNES snes, double m, double *phi, bool *ha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Replace a direction that fails the test above by the gradient direction, unless its predicted decrease is larger. -m is the decrease
- * of |g|^2 that the linear model predicts. For stiff H a truncated GMRES solution usually predicts the larger decrease, because the
- * stiffest modes dominate the gradient. So the predicted decrease is at least that of the gradient, as for the Cauchy point of a trust
- * region. */
+/* Replace a direction that fails the test above by the gradient direction, unless its predicted decrease is larger. -m is the decrease of |g|^2
+ * that the linear model predicts. For stiff H a truncated GMRES solution usually predicts the larger decrease, because the stiffest modes dominate
+ * the gradient. So the predicted decrease is at least that of the gradient, as for the Cauchy point of a trust region. */
 static PetscErrorCode better_direction(SNES snes, Vec dz, double *m, bool *is_newton)
 {
   SNES_Stabilized *s      = data_of(snes);

@@ -1,4 +1,4 @@
-/* Implementation: doubling, then safeguarded interpolation within a bracket. */
+/* Implementation of the line search: doubling, then safeguarded interpolation within a bracket. */
 #include "optim/newton/wolfe.h"
 #include <float.h>
 #include <math.h>

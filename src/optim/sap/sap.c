@@ -1,5 +1,5 @@
-/* Implementation: line searches, Newton's method, and the independent error. In a line search only the terms are evaluated; the
- * products with A are computed once per direction. */
+/* Implementation: line searches, Newton's method, and the error of given velocities. A line search evaluates only the terms; products
+ * with A are computed once per search direction. */
 #include "optim/sap/sap.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -159,9 +159,8 @@ static double evaluate_with_new_product(sap_work *w)
   return evaluate_gradient(w);
 }
 
-/* Advance by step length a along dv; returns the error there. With a multifrontal factor or an operator, products are expensive. Then
- * the product is updated with S dv, which follows from H dv = -g. When the tolerance seems reached, it is recomputed to remove
- * accumulated rounding errors. */
+/* Advance by step length a along dv; returns the error there. With a multifrontal factor or an operator, products are expensive. Then the product
+ * is updated with S dv, which follows from H dv = -g. When the tolerance seems reached, it is recomputed to remove accumulated rounding errors. */
 static double advance_along_direction(sap_work *w, double a)
 {
   const int64_t n = w->s.n;

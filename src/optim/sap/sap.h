@@ -3,10 +3,10 @@
  *   l(v) = 1/2 |v - v_free|_A^2 + sum_a l_a(u_a),   u = J v + known,   r = -dl/du
  *
  * with potentials l_a of contacts (sap_law.h) and of stops, motors, dry friction and closed loops (joint_constraint.h). l is strictly
- * convex, once differentiable and unconstrained. Newton's method on H = A + J^T G J with an exact line search converges to the unique
- * solution from any initial guess. Unknowns of components of A without terms keep v_free. Large components are reduced by a Schur
- * complement: to the unknowns of the terms, or to those that depend on them, whichever costs less. The result is bit-identical for
- * any number of threads. */
+ * convex and once differentiable, and v is unconstrained. Newton's method with H = A + J^T G J and an exact line search converges to the
+ * unique solution from any initial guess. A connected component of A without terms keeps v_free. A large component is reduced by a Schur
+ * complement to the unknowns of the terms, or to those that depend on them in the factor, whichever costs less. The result is
+ * bit-identical for any number of threads. Called by sim/convex. */
 #ifndef SS_OPTIM_SAP_SAP_H
 #define SS_OPTIM_SAP_SAP_H
 #include "core/key_table.h"
@@ -14,7 +14,7 @@
 
 enum { SAP_SEARCH_EXACT, SAP_SEARCH_BACKTRACKING };
 typedef struct sap_options {
-  int     search;
+  int     search;    /* SAP_SEARCH_... */
   double  tolerance; /* |D g| <= tolerance max(|D A v|, |D J^T r|), g = dl/dv, D = diag(A)^-1/2: relative error of momentum */
   int64_t max_iterations;
 } sap_options;
@@ -32,10 +32,10 @@ extern const char *const sap_searches[], *const sap_search_help[];
 
 typedef enum {
   SAP_OK,
-  SAP_ROUND_OFF,       /* converged to rounding error */
-  SAP_ITERATIONS,      /* too many iterations */
+  SAP_ROUND_OFF,       /* the error is above the tolerance, but at the level of rounding errors */
+  SAP_ITERATIONS,      /* max_iterations reached */
   SAP_ILL_CONDITIONED, /* no descent direction was found */
-  SAP_STOPPED          /* by a signal */
+  SAP_STOPPED          /* stopped by a signal */
 } sap_status;
 
 typedef struct {
@@ -43,15 +43,17 @@ typedef struct {
   int64_t    inner;                /* total number of conjugate-gradient iterations */
   int64_t    iterations, searches; /* Newton iterations; evaluations of all terms in line searches */
   int64_t    n_unknowns;           /* size of the reduced system that Newton's method solves */
-  double     error, cost;          /* relative error that is compared with the tolerance; l [J] of the reduced system */
+  double     error, cost;          /* relative error, to be compared with the tolerance; l [J] of the reduced system */
 } sap_result;
 
-/* v [n] in: initial guess; out: v_free + A^-1 J^T r. It is exact up to rounding for every status, so momentum is conserved; with
- * p->operator it is exact up to the tolerance, and linear momentum is balanced. r, u [n_terms][3] out: impulses, and relative velocities at
- * that v. Error: out of memory. */
+/* Solve the convex contact problem.
+ *   v [n]           in: initial guess; out: v_free + A^-1 J^T r, for every status
+ *   r, u [n_terms][3]  out: impulses; relative velocities at v
+ * v satisfies this equation up to rounding, so momentum is conserved. With p->operator it does so up to the tolerance, and only linear
+ * momentum is conserved up to rounding. Error: out of memory. */
 PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, double *r, double *u, sap_result *out);
-/* Error of given velocities and impulses, evaluated independently of the solver: the larger of
- *   |D (A (v - v_free) - J^T r)| / max(|D A v|, |D J^T r|)
- *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       contact law, in the norm of its compliance; without lagged contacts */
+/* *error of given velocities v [n] and impulses r [n_terms][3], evaluated independently of the solver: the larger of
+ *   |D (A (v - v_free) - J^T r)| / max(|D A v|, |D J^T r|)    equations of motion
+ *   |R^1/2 (r + dl/du)| / |R^1/2 r|                           contact law, R: compliances of the terms; lagged contacts do not count */
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error);
 #endif
