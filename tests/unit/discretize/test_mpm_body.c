@@ -169,7 +169,7 @@ static void errors_are_reported(void **state)
     int         n; /* messages */
   } cases[] = {
       {"{}", LOW "}", "{material: m, shape: {box: {min: [0, 0, 1], max: [1, 1, 2]}}, spacing: 0.2}",
-       "job.yaml:9:5: bodies.two.spacing: all MPM bodies share one grid: expected 0.1 m as before, got 0.2 m", 1},
+       "job.yaml:9:5: bodies.two.spacing: all MPM bodies share one grid: expected 0.1 m as for the bodies before, got 0.2 m", 1},
       {"{walls: [{axis: x, side: lower, at: 0, kind: periodic}]}", LOW "}", NULL, PARTNER, 1},
       {"{walls: [{axis: x, side: lower, at: 0, kind: periodic}, {axis: y, side: upper, at: 1, kind: periodic}]}", LOW "}", NULL, PARTNER,
        2},
