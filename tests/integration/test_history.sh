@@ -20,7 +20,7 @@ for job in small:penalty exact:exact hybrid:hybrid monolith:monolith; do
   columns "${job%:*}" "${job#*:}"
 done
 run materials 3
-columns materials penalty "such a material"
+columns materials penalty "these materials"
 awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "yield_overshoot") k = i } NR == 4 { exit !($k > 0) }' "$work/materials/history.csv" || fail "yield_overshoot is 0"
 
 # friction_method: empty without a friction problem, then the number of a solver.

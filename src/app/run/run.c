@@ -920,7 +920,8 @@ static PetscErrorCode find_newest_checkpoint(const char *dir, found_run *f)
   PetscCall(checkpoint_newest(f->checkpoint_dir, &f->newest));
   if (!f->newest) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(checkpoint_read_head(f->newest, &f->origin));
-  PetscCheck(f->origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: contains no job, so it cannot be resumed", f->newest);
+  PetscCheck(f->origin.job_text, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s: contains no job, so it cannot be resumed; move it away to resume from an older checkpoint", f->newest);
   PetscCall(check_job_name(dir, f->newest, f->origin.job_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -44,7 +44,8 @@ bool one_contact_newton(const one_contact *o, const double b[3], int n_steps, do
  * one_contact_newton from its result. Sets r to the result with the smallest |phi|. The tolerance is relative to |r| + rho |b|. */
 void one_contact_hybrid(const one_contact *o, const double b[3], double tolerance, double r[3]);
 
-/* phi(x, rho y) = x + rho y - (x^2 + rho^2 y^2)^(1/2) in the Jordan algebra of the cone, x = (mu r_N, r_T), y = (û_N, mu û_T).
+/* phi(x, rho y) = x + rho y - (x^2 + rho^2 y^2)^(1/2) in the Jordan algebra of the cone, x = (mu r_N, r_T), y = (û_N, mu û_T),
+ * û = u + (mu |u_T|, 0, 0).
  * jacobian (may be NULL): d phi/d r, row-major, of a subgradient where phi is not smooth. */
 void one_contact_fischer_burmeister(const one_contact *o, const double b[3], const double r[3], double phi[3], double jacobian[9]);
 #endif
