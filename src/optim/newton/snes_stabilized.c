@@ -6,10 +6,11 @@
 #include "optim/newton/wolfe.h"
 
 enum { CONVERGED_TRIALS = 4 };
+static const double SHORT_STEP = 0.25; /* alpha of a line search below which relaxed steps are tried */
 
 typedef struct {
   PetscReal                kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
-  PetscInt                 min_it;
+  PetscInt                 min_it, max_relaxed;
   PetscBool                is_strict;
   wolfe_options            search;
   Vec                      dinv, column;    /* referenced, may be NULL */
@@ -18,12 +19,15 @@ typedef struct {
   Vec                      gradient; /* H^T D^-2 g at z */
   Vec                      product;  /* D^-1 H dz */
   Vec                      work;
+  Vec                      reference;       /* z before relaxed steps */
   Mat                      scaled_jacobian; /* shell for D^-1 H */
   Mat                      solve_matrix;    /* referenced: replaces H in linear solves; NULL: H itself */
   row_scaled_copy          scaled_pre;
   PetscObjectId            scaled_from; /* the Pmat that scaled_jacobian was made with */
   PetscBool                wants_tangent;
   double                   phi_trial;
+  double                   alpha;          /* of the last line search; 1 before the first one */
+  int                      n_delay, delay; /* iterations until relaxed steps may be tried; the same after the next failure */
   SNESStabilizedStatistics count;
 } SNES_Stabilized;
 
@@ -234,6 +238,7 @@ static PetscErrorCode search_and_move(SNES snes, double m, double *phi, bool *ha
     if (r.outcome != WOLFE_FAILED) PetscCall(VecAXPY(snes->vec_sol, r.alpha, snes->vec_sol_update));
     PetscCall(evaluate_at_z(snes, phi));
   }
+  s->alpha = r.alpha;
   PetscCall(VecNorm(snes->vec_sol_update, NORM_2, &step));
   PetscCall(VecNorm(snes->vec_sol, NORM_2, &size));
   snes->ynorm = r.alpha * step;
@@ -278,6 +283,36 @@ static PetscErrorCode step(SNES snes, double *phi, bool *has_moved)
   if (*has_moved || !is_newton || snes->norm < snes->abstol) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(gradient_direction(snes, dz, &m));
   if (m < 0.0) PetscCall(search_and_move(snes, m, phi, has_moved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Full Newton steps without a line search, until one of them halves E (watchdog technique [NocedalWright2006, sec. 15.6]). Otherwise z
+ * is the start again, and line searches follow in the next `delay` iterations; `delay` doubles.
+ *
+ * Reason: along a curved valley of E every line search ends after a short step. An example is a rod with stiff stretching that
+ * rotates: a full step stretches it by a second-order term, which the next full step removes. */
+static PetscErrorCode relaxed_steps(SNES snes, double *phi, bool *has_moved)
+{
+  SNES_Stabilized *s      = data_of(snes);
+  const double     target = 0.5 * *phi;
+  PetscFunctionBegin;
+  if (s->max_relaxed <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecCopy(snes->vec_sol, s->reference));
+  for (int k = 0; k < s->max_relaxed && isfinite(*phi) && !*has_moved; ++k) {
+    PetscCall(newton_direction(snes, snes->vec_sol_update));
+    PetscCall(VecAXPY(snes->vec_sol, 1.0, snes->vec_sol_update));
+    PetscCall(evaluate_at_z(snes, phi));
+    ++s->count.n_relaxed;
+    *has_moved = *phi <= target;
+  }
+  if (*has_moved) {
+    s->alpha = 1.0, s->delay = 1;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  s->n_delay = s->delay;
+  s->delay *= 2;
+  PetscCall(VecCopy(s->reference, snes->vec_sol));
+  PetscCall(evaluate_at_z(snes, phi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -342,7 +377,11 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
       break;
     }
     PetscTryTypeMethod(snes, update, snes->iter);
-    PetscCall(step(snes, &phi, &has_moved));
+    has_moved             = false;
+    const bool is_relaxed = s->alpha < SHORT_STEP && s->n_delay-- <= 0;
+    if (is_relaxed) PetscCall(relaxed_steps(snes, &phi, &has_moved));
+    if (!has_moved) PetscCall(step(snes, &phi, &has_moved));
+    if (!has_moved && !is_relaxed && snes->norm >= snes->abstol) PetscCall(relaxed_steps(snes, &phi, &has_moved));
     if (!has_moved) {
       PetscCall(test_convergence(snes, true));
       if (!snes->reason) snes->reason = SNES_DIVERGED_LINE_SEARCH;
@@ -368,6 +407,7 @@ static PetscErrorCode SNESSolve_Stabilized(SNES snes)
   s->count     = (SNESStabilizedStatistics){0};
   snes->reason = SNES_CONVERGED_ITERATING;
   snes->iter   = 0;
+  s->alpha = 1.0, s->n_delay = 0, s->delay = 1;
   snes->norm = snes->xnorm = snes->ynorm = 0.0;
   PetscCall(evaluate_at_z(snes, &phi));
   if (isfinite(phi)) PetscCall(run_newton_iterations(snes, phi));
@@ -382,7 +422,7 @@ static PetscErrorCode SNESSetUp_Stabilized(SNES snes)
   SNES_Stabilized *s = data_of(snes);
   PetscFunctionBegin;
   PetscCall(SNESSetUpMatrices(snes));
-  Vec *vecs[] = {&s->scaled_residual, &s->trial, &s->trial_residual, &s->trial_scaled, &s->gradient, &s->product, &s->work};
+  Vec *vecs[] = {&s->scaled_residual, &s->trial, &s->trial_residual, &s->trial_scaled, &s->gradient, &s->product, &s->work, &s->reference};
   for (size_t k = 0; k < sizeof vecs / sizeof *vecs; ++k)
     if (!*vecs[k]) PetscCall(VecDuplicate(snes->vec_sol, vecs[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -392,7 +432,7 @@ static PetscErrorCode SNESReset_Stabilized(SNES snes)
 {
   SNES_Stabilized *s = data_of(snes);
   PetscFunctionBegin;
-  Vec *vecs[] = {&s->scaled_residual, &s->trial, &s->trial_residual, &s->trial_scaled, &s->gradient, &s->product, &s->work};
+  Vec *vecs[] = {&s->scaled_residual, &s->trial, &s->trial_residual, &s->trial_scaled, &s->gradient, &s->product, &s->work, &s->reference};
   for (size_t k = 0; k < sizeof vecs / sizeof *vecs; ++k) PetscCall(VecDestroy(vecs[k]));
   PetscCall(VecDestroy(&s->dinv)); /* sizes may change: the caller must set the scalings again */
   PetscCall(VecDestroy(&s->column));
@@ -430,6 +470,8 @@ static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems 
   PetscCall(PetscOptionsReal("-snes_stabilized_wolfe_c1", "Sufficient decrease", "", s->search.c1, &s->search.c1, NULL));
   PetscCall(PetscOptionsReal("-snes_stabilized_wolfe_c2", "Curvature", "", s->search.c2, &s->search.c2, NULL));
   PetscCall(PetscOptionsInt("-snes_stabilized_wolfe_max_trials", "Trials per line search", "", max_trials, &max_trials, NULL));
+  PetscCall(PetscOptionsInt("-snes_stabilized_relaxed_steps", "Most full steps without a line search", "", s->max_relaxed, &s->max_relaxed,
+                            NULL));
   PetscOptionsHeadEnd();
   PetscCheck(0.0 < s->search.c1 && s->search.c1 < s->search.c2 && s->search.c2 < 1.0 && max_trials >= 1, PetscObjectComm((PetscObject)snes),
              PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: expected 0 < c1 < c2 < 1 and max_trials >= 1");
@@ -447,8 +489,8 @@ static PetscErrorCode SNESView_Stabilized(SNES snes, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(
         viewer, "  kappa=%g%s, least iterations=%d, gradient tolerance=%g, row scaling: %s, column scaling: %s\n", s->kappa,
         s->is_strict ? " (alone)" : "", (int)s->min_it, gradient_tolerance(snes), s->dinv ? "yes" : "no", s->column ? "yes" : "no"));
-    PetscCall(
-        PetscViewerASCIIPrintf(viewer, "  Wolfe search: c1=%g, c2=%g, trials=%d\n", s->search.c1, s->search.c2, s->search.max_trials));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  Wolfe search: c1=%g, c2=%g, trials=%d; relaxed steps: at most %d\n", s->search.c1,
+                                     s->search.c2, s->search.max_trials, (int)s->max_relaxed));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

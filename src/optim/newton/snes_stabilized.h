@@ -3,7 +3,8 @@
  *   dz <- solution of H dz = -g by GMRES from 0, at most 20 iterations, right preconditioning, relative tolerance eta; H = dg/dz
  *   m  <- g^T H dz, the slope of E along dz; if dz is not a sufficient descent direction: dz <- -H^T g, scaled to the minimum of the
  *         linear model, if its predicted decrease is larger
- *   z  <- z + alpha dz, alpha from a strong Wolfe search on E (wolfe.h); E = infinity at inadmissible states
+ *   z  <- z + alpha dz, alpha from a strong Wolfe search on E (wolfe.h); E = infinity at inadmissible states. Optionally, after a
+ *         search with alpha < 1/4: some full steps without a search, kept if one of them halves E (watchdog technique)
  *   stop when |g| < tau or |H^T g| < tau', after at least one iteration
  *
  * The Jacobian matrix H must provide MatMult and MatMultTranspose; Pmat must provide the operations that the preconditioner uses.
@@ -17,6 +18,8 @@
  *   -snes_stabilized_gradient_tolerance tau'   default: see SNESStabilizedSetColumnScaling
  *   -snes_stabilized_min_it 1                  least number of iterations
  *   -snes_stabilized_wolfe_{c1,c2,max_trials}  1e-4, 0.9, 40: options of the line search (wolfe.h)
+ *   -snes_stabilized_relaxed_steps 0           most full steps without a line search after a short one; 60 steps of a rod with
+ *                                              EA L^2 / B = 2e7 need 33759 evaluations with 0, 589 with 2, 404 with 4 and 8
  *
  * Converged reasons: SNES_CONVERGED_FNORM_ABS for |g| < tau. SNES_CONVERGED_SNORM_RELATIVE for |H^T g| < tau', a stationary point of E
  * (is_stationary below); PETSc has no reason with this meaning. SNES_DIVERGED_LINE_SEARCH if no step length is accepted, or after five
@@ -36,6 +39,7 @@ typedef struct {
   PetscInt  n_residuals;         /* evaluations of g */
   PetscInt  n_tangents;          /* evaluations of H */
   PetscInt  n_fallbacks;         /* steps along -H^T g */
+  PetscInt  n_relaxed;           /* full steps without a line search, successful or not */
   PetscInt  n_armijo_only;       /* line searches that ended without the curvature condition (kinks of g) */
   PetscInt  n_rejected;          /* trial states that were not finite or outside the domain */
   PetscReal norm, norm_unscaled; /* final |D^-1 g| and |g| */

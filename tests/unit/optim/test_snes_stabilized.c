@@ -576,6 +576,54 @@ static void takes_newton_steps_of_stiff_systems(void **state)
   assert_true(s[0].n_newton <= 5 && s[1].n_fallbacks >= 1 && s[1].n_newton > s[0].n_newton);
 }
 
+/* A mass on a stiff spring of length 1 around the origin is pulled sideways: g = z - y + k (|z| - 1) z / |z|, k = 1e6. E has a curved valley along
+ * the circle: a full step along the tangent increases E by a factor of 1e10, the next one returns to the circle. Line searches alone
+ * stall. */
+static void pendulum_residual(problem *p, const double *z, double *g)
+{
+  const double r = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]);
+  for (int i = 0; i < 3; ++i) g[i] = z[i] - p->parameter[i] + 1e6 * (r - 1.0) * z[i] / r;
+}
+static void pendulum_tangent(problem *p, const double *z)
+{
+  const double r = sqrt(z[0] * z[0] + z[1] * z[1] + z[2] * z[2]);
+  double      *H;
+  assert_ok(mat_block3_values(p->H, &H));
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) H[3 * i + j] = (i == j ? 1.0 + 1e6 * (1.0 - 1.0 / r) : 0.0) + 1e6 * z[i] * z[j] / (r * r * r);
+}
+static void relaxed_steps_follow_a_curved_valley(void **state)
+{
+  const double             pull[3] = {0.5, 1.0, 0.3}, length = sqrt(0.25 + 1.0 + 0.09);
+  SNESStabilizedStatistics s[2];
+  (void)state;
+  for (int is_relaxed = 0; is_relaxed <= 1; ++is_relaxed) {
+    problem       p = {.n = 3, .residual = pendulum_residual, .tangent = pendulum_tangent, .H = one_block(), .parameter = pull};
+    const double *at;
+    SNES          snes;
+    Vec           z;
+    set_options("-snes_atol 1e-6 -snes_max_it 1000", is_relaxed ? "-snes_stabilized_relaxed_steps 4" : NULL);
+    solver_for(&p, &snes, &z);
+    assert_ok(SNESSetFromOptions(snes));
+    assert_ok(VecSetValue(z, 0, 1.0, INSERT_VALUES));
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESStabilizedGetStatistics(snes, &s[is_relaxed]));
+    assert_ok(VecGetArrayRead(z, &at));
+    /* the root is parallel to the pull, where z - y + k (|z| - 1) e = 0: |z| = (k + |y|) / (k + 1) */
+    if (is_relaxed)
+      for (int i = 0; i < 3; ++i) assert_close(at[i], (1e6 + length) / (1e6 + 1.0) * pull[i] / length, 1e-6);
+    assert_ok(VecRestoreArrayRead(z, &at));
+    clear_options();
+    finish(&p, &snes, &z);
+  }
+  print_message("%d evaluations, residual %g; by line searches alone %d, residual %g\n", (int)s[1].n_residuals, s[1].norm,
+                (int)s[0].n_residuals, s[0].norm);
+  assert_int_equal(s[0].n_relaxed, 0);
+  assert_true(s[0].norm > 0.1);
+  assert_in_range(s[1].n_relaxed, 1, 20);
+  assert_true(s[1].norm < 1e-6 && s[1].n_residuals < 60);
+}
+
 /* g = S z - b with S = diag(1, 1e2, 1e4), solves with 4 S. This direction reduces |g|^2 by a quarter in the linear model and is
  * nearly orthogonal to the gradient, which the stiff equation turns. The direction with the larger predicted decrease is chosen:
  * the gradient gives 1 of 1.02 where the stiff equation has most of the residual, 0.01 where it has a tenth. */
@@ -763,4 +811,5 @@ TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically)
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
           cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
           cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
-          cmocka_unit_test(takes_what_promises_more), cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
+          cmocka_unit_test(relaxed_steps_follow_a_curved_valley), cmocka_unit_test(takes_what_promises_more),
+          cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
