@@ -213,6 +213,9 @@ static void add_unique_point(const view *w, const support_region *a, const suppo
   if (*n < MAX_FOUND) list[(*n)++] = (clip_point){u, v, gap_at(a, b, u, v), name};
 }
 
+/* Crossings of the edges of both features. Edges on the same line up to rounding, as of equal boxes on each other, have none: their point
+ * of intersection is ill-conditioned, so that it would jump along the edge from step to step. The ends of their common part are corners
+ * that the other feature contains. */
 static void add_edge_crossings(const view *w, const support_region *a, const support_region *b, int *n, clip_point *list)
 {
   const int ea = a->n > 2 ? a->n : a->n - 1, eb = b->n > 2 ? b->n : b->n - 1;
@@ -222,6 +225,8 @@ static void add_edge_crossings(const view *w, const support_region *a, const sup
       const double s0 = cross_product(b, j, j1, a->u[i], a->v[i]), s1 = cross_product(b, j, j1, a->u[i1], a->v[i1]);
       const double t0 = cross_product(a, i, i1, b->u[j], b->v[j]), t1 = cross_product(a, i, i1, b->u[j1], b->v[j1]);
       if (!(s0 * s1 < 0.0 && t0 * t1 < 0.0)) continue;
+      const double length = hypot(b->u[j1] - b->u[j], b->v[j1] - b->v[j]);
+      if (fmax(fabs(s0), fabs(s1)) <= INSIDE * w->size * length) continue;
       const double s = s0 / (s0 - s1);
       add_unique_point(w, a, b, a->u[i] + s * (a->u[i1] - a->u[i]), a->v[i] + s * (a->v[i1] - a->v[i]),
                        convex_feature_name(CONVEX_TOUCH_CROSSING, (unsigned)a->name[i], (unsigned)b->name[j]), n, list);

@@ -368,5 +368,33 @@ static void test_edges(void **state)
   assert_no_leak();
 }
 
+/* A box on an equal box, with a tilt and a rotation about the vertical at the level of rounding: all points are at corners of the common
+ * area, although two pairs of edges are on the same line and cross somewhere. */
+static void test_coincident_edges(void **state)
+{
+  (void)state;
+  const shape_box_spec cube = {{0, 0, 0}, {1, 1, 1}};
+  const shape_spec     spec = {.box = &cube, .axis = {0, 0, 1}};
+  shape               *s    = zoo_shape(&spec);
+  const double         O[3] = {0, 0, 0}, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  for (uint64_t trial = 0; trial < TRIALS; ++trial) {
+    convex_touches t;
+    placed         a, b;
+    const double   yaw = random_range(7, trial, 0, -1e-10, 1e-10), tilt = random_range(7, trial, 1, -2e-6, 2e-6);
+    const double   R[9] = {1, -yaw, tilt, yaw, 1, 0, -tilt, 0, 1};
+    placed_set(&a, s, (double[3]){0.4, random_range(7, trial, 2, -1e-10, 1e-10), 1.0}, R);
+    placed_set(&b, s, O, identity);
+    convex_pair_touches(&a.pose, &b.pose, 0.01, &t);
+    assert_int_equal(t.n, 4);
+    for (int k = 0; k < t.n; ++k) {
+      assert_close(fmin(fabs(t.touch[k].x[0] - 0.4), fabs(t.touch[k].x[0] - 1.0)), 0.0, 1e-5);
+      assert_close(fmin(fabs(t.touch[k].x[1]), fabs(t.touch[k].x[1] - 1.0)), 0.0, 1e-5);
+    }
+  }
+  shape_destroy(&s);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry), cmocka_unit_test(test_continuity),
-          cmocka_unit_test(test_faces), cmocka_unit_test(test_special), cmocka_unit_test(test_edges))
+          cmocka_unit_test(test_faces), cmocka_unit_test(test_special), cmocka_unit_test(test_coincident_edges),
+          cmocka_unit_test(test_edges))
