@@ -235,6 +235,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   s->comm    = comm;
   s->options = options;
   v3_copy(s->gravity, options->gravity);
+  PetscCall(warning_list_create(&s->warnings));
   PetscCall(build_materials(s, d));
   PetscCall(build_bodies(s, d));
   PetscCall(scene_build_laws(s, d));
@@ -260,6 +261,7 @@ void scene_destroy(scene **s)
 {
   if (!*s) return;
   field_table_destroy(&(*s)->fields);
+  warning_list_destroy(&(*s)->warnings);
   for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after the body that owns them */
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);

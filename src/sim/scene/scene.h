@@ -4,6 +4,7 @@
 #define SS_SIM_SCENE_SCENE_H
 #include "contact/detection/contact_scene.h"
 #include "core/field_table.h"
+#include "core/warning_list.h"
 #include "discretize/body/body_kind.h"
 #include "sim/scene/scene_options.h"
 
@@ -35,9 +36,10 @@ struct scene {
   contact_source *sources;
   contact_object *objects;
   int             n_meshes;
-  contact_mesh   *meshes; /* surfaces of triangles */
-  contact_law    *laws;   /* [n_bodies][n_bodies] symmetric */
-  field_table    *fields; /* fields of bodies; the formulation adds its own */
+  contact_mesh   *meshes;   /* surfaces of triangles */
+  contact_law    *laws;     /* [n_bodies][n_bodies] symmetric */
+  field_table    *fields;   /* fields of bodies; the formulation adds its own */
+  warning_list   *warnings; /* of checks of the scene, of the formulation and of the run */
 };
 
 /* Build a scene and borrow its options. Errors about the job go to `d`; then *out is NULL and the return value is still 0.
