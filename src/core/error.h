@@ -27,6 +27,7 @@
   X(EXIT_ENVIRONMENT, 3, "disk, memory, permission or a damaged file; existing files are unchanged")               \
   X(EXIT_STEP_FAILED, 4, "a time step failed at the smallest step allowed; a checkpoint and a report were written") \
   X(EXIT_DIFFERENT, 5, "diff: the two checkpoints differ")                                                          \
+  X(EXIT_QUALITY, 5, "run, resume, sweep with --strict: finished, but an entry of the quality block is bad")        \
   X(EXIT_NOT_CONVERGED, 6, "friction: a solver did not reach the tolerance; its last iterate is written")            \
   X(EXIT_REQUEUE, 75, "stopped by a signal or a time limit, after writing a checkpoint: run `stickslip resume`, or requeue the job")
 /* clang-format on */

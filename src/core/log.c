@@ -82,6 +82,15 @@ static void write_message(const char *prefix, const char *format, va_list argume
   fflush(out);
 }
 
+static void write_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void write_line(const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  write_message("", format, arguments);
+  va_end(arguments);
+}
+
 void log_info(const char *format, ...)
 {
   va_list arguments;
@@ -97,6 +106,17 @@ void log_warn(const char *format, ...)
   va_start(arguments, format);
   write_message("warning: ", format, arguments);
   va_end(arguments);
+}
+
+void log_alert(const char *format, ...)
+{
+  va_list arguments;
+  char    line[LINE_SIZE];
+  va_start(arguments, format);
+  (void)vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  if (state.is_terminal) write_line("\033[31m%s\033[0m", line);
+  else write_line("%s", line);
 }
 
 void log_debug(const char *format, ...)

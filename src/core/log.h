@@ -16,7 +16,8 @@ void log_interval(double seconds);
 int  log_verbosity(void); /* -1: quiet */
 
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2))); /* adds "warning: " */
+void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* adds "warning: " */
+void log_alert(const char *format, ...) __attribute__((format(printf, 1, 2))); /* also if quiet; red on a terminal */
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* End of progress: print the latest progress line if the interval has suppressed it, and a line break. Call after the time loop. */

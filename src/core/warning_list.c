@@ -90,6 +90,7 @@ void warning_list_add(warning_list *w, const char *code, const char *subject, co
 
 int         warning_list_count(const warning_list *w) { return w->n; }
 const char *warning_list_code(const warning_list *w, int i) { return w->item[i].code; }
+const char *warning_list_subject(const warning_list *w, int i) { return w->item[i].subject; }
 const char *warning_list_text(const warning_list *w, int i) { return w->item[i].text; }
 int64_t     warning_list_repeated(const warning_list *w, int i) { return w->item[i].n_repeated; }
 

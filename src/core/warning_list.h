@@ -18,6 +18,7 @@ void warning_list_add(warning_list *w, const char *code, const char *subject, co
 int         warning_list_count(const warning_list *w);           /* number of entries */
 const char *warning_list_code(const warning_list *w, int i);     /* of entry i, 0 <= i < warning_list_count; owned by the list */
 const char *warning_list_text(const warning_list *w, int i);     /* "SUBJECT: MESSAGE [CODE]"; owned by the list */
+const char *warning_list_subject(const warning_list *w, int i);  /* of entry i; owned by the list */
 int64_t     warning_list_repeated(const warning_list *w, int i); /* number of calls with the code and subject of entry i */
 /* Print entries from number `first` on with log_warn, and return warning_list_count: the next value of `first`. */
 int warning_list_log(const warning_list *w, int first);

@@ -24,6 +24,7 @@ static const command_option run_options_table[] = {
     {"--requeue", NULL, false, "in a SLURM job: --continue, and requeue the job at the time limit if at least one step was done"},
     {"--accept-changes", NULL, false, "with --continue: accept all changes of the job, including those of the simulated scene"},
     {"--steps", "N", false, "stop after N more steps"},
+    {"--strict", NULL, false, "exit code 5 if the run finishes with a bad entry in its quality block"},
     {"--no-picture", NULL, false, "write no picture and no report at the end"},
     {"--no-report", NULL, false, "write no report at the end"},
     {NULL, NULL, false, NULL}};
@@ -32,6 +33,7 @@ static const command_option resume_options_table[] = {
     {"--job", "JOB.yaml", false, "continue with this job instead of the stored one; the differences are logged"},
     {"--accept-changes", NULL, false, "with --job: accept all changes, including those of the simulated scene"},
     {"--steps", "N", false, "stop after N more steps"},
+    {"--strict", NULL, false, "exit code 5 if the run finishes with a bad entry in its quality block"},
     {"--no-picture", NULL, false, "write no picture and no report at the end"},
     {"--no-report", NULL, false, "write no report at the end"},
     {NULL, NULL, false, NULL}};
@@ -49,6 +51,7 @@ static bool read_run_options(const command_line *line, bool may_change, run_opti
   o->dir            = command_value(line, "--out");
   o->force          = command_value(line, "--force");
   o->accept_changes = command_value(line, "--accept-changes");
+  o->is_strict      = command_value(line, "--strict");
   if (o->force && command_value(line, "--continue")) {
     fprintf(stderr, "stickslip run: --force and --continue contradict each other; give one of them\n");
     return false;
@@ -92,13 +95,14 @@ static PetscErrorCode step_and_report(run *r, const command_line *line, exit_cod
     log_info("%s is already finished (%s)", run_directory(r), why);
     if (strncmp(why, "until:", 6) == 0)
       log_info("to continue without this condition: stickslip resume %s --set until=[]", run_directory(r));
+    *code = run_finished_code(r);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(run_loop(r, code));
   const char *dir         = run_directory(r);
   const bool  has_outputs = !command_value(line, "--no-picture");
   bool        has_picture = false, has_report = false;
-  if (*code == SS_EXIT_OK && has_outputs) PetscCall(write_picture(dir, &has_picture));
+  if ((*code == SS_EXIT_OK || *code == SS_EXIT_QUALITY) && has_outputs) PetscCall(write_picture(dir, &has_picture));
   /* after a signal there is no time for a report */
   if (*code != SS_EXIT_REQUEUE && has_outputs && !command_value(line, "--no-report"))
     has_report = page_try_write(dir, "report", write_quick_report);

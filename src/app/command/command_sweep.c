@@ -25,6 +25,7 @@
 #define SWEEP_LOCAL_OPTIONS                                                                                                                \
   {"-j", "N", false, "number of simultaneous cases; default: resources.concurrent, or limited by the number of CPUs; `sweep run`: 1"},     \
       {"--picture", NULL, false, "draw a picture at the end of each case"},                                                                \
+      {"--strict", NULL, false, "exit code 5 if a case finishes with a bad entry in its quality block"},                                   \
   {                                                                                                                                        \
     "--fresh", NULL, false, "start a new process for each case, instead of forking this one"                                               \
   }
@@ -67,6 +68,7 @@ static bool read_local_options(const command_line *line, int64_t n_at_once, swee
 {
   memset(o, 0, sizeof *o);
   o->has_picture = command_value(line, "--picture");
+  o->is_strict   = command_value(line, "--strict");
   o->is_fresh    = command_value(line, "--fresh");
   o->execute     = line->execute;
   return command_integer(line, "-j", 1, 100000, n_at_once, &o->n_at_once) && command_integer(line, "--threads", 1, 4096, 0, &o->threads);
@@ -143,6 +145,7 @@ static bool read_slurm_options(const command_line *line, sweep_slurm_options *o,
   r->partition   = command_value(line, "--partition");
   r->account     = command_value(line, "--account");
   o->has_picture = command_value(line, "--picture");
+  o->is_strict   = command_value(line, "--strict");
   o->n_more      = command_values(line, "--sbatch", more);
   o->more        = more;
   return command_integer(line, "--cores", 1, 4096, 0, &r->cores) && command_integer(line, "--concurrent", 1, 100000, 0, &r->concurrent) &&
@@ -290,7 +293,7 @@ static int64_t measure_progress(const char *dir, int64_t n, const int64_t *numbe
       error_clear();
       continue;
     }
-    if (r) sum += r->step + (r->status == RUN_FINISHED || r->status == RUN_FAILED);
+    if (r) sum += r->step + (run_status_is_finished(r->status) || r->status == RUN_FAILED);
     document_destroy(&owner);
   }
   return sum;

@@ -65,6 +65,9 @@ static const key_table picture_table = {.name = "picture", .help = "Default view
 
 /* --- the job ------------------------------------------------------------------------------------------------------- */
 
+static const char *const qualities[]    = {[JOB_QUALITY_REPORT] = "report", [JOB_QUALITY_STRICT] = "strict", NULL};
+static const char *const quality_help[] = {"the status is `finished, see quality`, the exit code is 0", "like report, but the exit code is 5, as with --strict"};
+
 static const key_spec job_keys[] = {
   {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT,
    .help = "job format version: 1"},
@@ -93,6 +96,8 @@ static const key_spec job_keys[] = {
    .help = "solvers of a time step", .may_change = true},
   {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table,
    .help = "files that are written, and how often", .may_change = true},
+  {.name = "quality", .type = KEY_ENUM, .offset = offsetof(job, quality), .choices = qualities, .choice_help = quality_help, .fallback = "report",
+   .help = "effect of a bad entry in the quality block at the end of a run: steps above the tolerance, deep overlaps, an increase of energy, or warnings", .may_change = true},
   {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table,
    .help = "the default view", .may_change = true},
   {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true,

@@ -26,6 +26,9 @@ typedef struct {
 /* Use of a child process that writes checkpoints while the computation continues. */
 typedef enum { JOB_CHECKPOINT_CHILD_AUTO, JOB_CHECKPOINT_CHILD_ALWAYS, JOB_CHECKPOINT_CHILD_NEVER } job_checkpoint_child;
 
+/* Exit code of a run that finished with a bad entry in its quality block: 0 or 5. */
+enum { JOB_QUALITY_REPORT, JOB_QUALITY_STRICT };
+
 /* picture: the default view of `stickslip render`. */
 typedef struct {
   double      eye[3], target[3]; /* NaN: chosen from the bounds of the scene */
@@ -43,6 +46,7 @@ typedef struct job {
   key_list           measure, until;
   const job_output  *output;
   const job_picture *picture;
+  int                quality; /* JOB_QUALITY_... */
   /* Not read from keys: */
   document            *document; /* owns all data above */
   const document_node *tree;     /* the job with all defaults written out; positions are those of the given keys */

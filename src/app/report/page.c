@@ -34,7 +34,7 @@ static const char style_sheet[] =
     "p{margin:.4rem 0;max-width:50rem}\na{color:var(--accent)}\n.soft{color:var(--soft)}\n"
     "header{display:flex;flex-wrap:wrap;gap:.5rem .9rem;align-items:center}\nheader p{flex-basis:100%;margin:0}\n"
     ".status{padding:.1rem .65rem;border-radius:1rem;border:1.5px solid;font-size:.85rem;font-weight:600;white-space:nowrap}\n"
-    ".finished{color:var(--good)}.running,.stopped,.waiting{color:var(--warn)}.failed{color:var(--bad)}\n"
+    ".finished{color:var(--good)}.running,.stopped,.waiting{color:var(--warn)}.failed,.see-quality{color:var(--bad)}\n"
     ".tiles{display:grid;grid-template-columns:repeat(5,1fr);gap:.6rem;margin:1.2rem 0 0}\n"
     ".tiles div{background:var(--panel);border-radius:.5rem;padding:.55rem .8rem}\n.tiles "
     "b{display:block;font-size:1.25rem;font-weight:600;line-height:1.3;font-variant-numeric:tabular-nums}\n"

@@ -458,6 +458,9 @@ static PetscErrorCode collect_warnings(run_page *p)
   PetscCall(file_read_text(path, &failure, &n));
   if (failure && (!p->result || p->result->status == RUN_FAILED))
     html_put(&p->warnings, "<li>The run failed:<pre>%s</pre></li>\n", failure);
+  if (p->result && p->result->quality)
+    for (int i = 0; i < p->result->quality->bad.n; ++i)
+      html_put(&p->warnings, "<li>Quality: %s</li>\n", (const char *)p->result->quality->bad.item[i].value);
   if (h->n_retried > 0)
     html_put(&p->warnings, "<li>%lld steps were done in substeps after %lld failed attempts, the first at t = %.4g s</li>\n",
              (long long)h->n_retried, (long long)h->n_retries, h->first_retry);
@@ -495,10 +498,10 @@ static PetscErrorCode read_run(run_page *p, bool is_quick)
 static void put_run_head(run_page *p)
 {
   const run_result *r      = p->result;
-  const char       *status = r ? run_status_names[r->status] : "unknown";
-  const char       *name   = p->job ? p->job->scene.name : r ? r->job : p->dir;
+  const char       *status = r ? run_status_names[r->status] : "unknown", *style = r ? run_status_styles[r->status] : "unknown";
+  const char       *name = p->job ? p->job->scene.name : r ? r->job : p->dir;
   page_begin(&p->page, name);
-  html_put(&p->page, "<header>\n<h1>%s</h1>\n<span class=\"status %s\">%s</span>\n<span class=\"soft\">%s</span>\n", name, status, status,
+  html_put(&p->page, "<header>\n<h1>%s</h1>\n<span class=\"status %s\">%s</span>\n<span class=\"soft\">%s</span>\n", name, style, status,
            r ? r->reason : "");
   if (p->job && p->job->description && *p->job->description) html_put(&p->page, "<p>%s</p>\n", p->job->description);
   html_put(&p->page, "</header>\n");
@@ -659,6 +662,15 @@ static void put_files(run_page *p)
   html_put(&p->page, "</table>\n");
 }
 
+/* The quality block; the sentences about bad entries are also among the warnings. */
+static void put_quality(run_page *p)
+{
+  if (!p->result || !p->result->quality) return;
+  html_put(&p->page, "<h2>Quality</h2>\n<table class=\"pairs\" id=\"quality\">\n");
+  run_quality_html(p->result->quality, &p->page);
+  html_put(&p->page, "</table>\n");
+}
+
 static PetscErrorCode write_run_page(run_page *p)
 {
   text_buffer *b = &p->page;
@@ -671,6 +683,7 @@ static PetscErrorCode write_run_page(run_page *p)
     html_put(b, "</ul></div>\n");
   }
   put_stills(p);
+  put_quality(p);
   if (figures_count(p->figures, "measures") > 0) PetscCall(put_section(p, "measures", "Measures"));
   put_measure_table(p);
   PetscCall(put_section(p, "energy", "Energy and momentum"));

@@ -26,14 +26,15 @@
 #include "io/run_lock.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
-#include "sim/penalty/penalty_keys.h"
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
 #include "sim/step/petsc_options.h"
 #include "app/run/allocation.h"
+#include "app/run/quality_monitor.h"
 #include "app/run/run_history.h"
 #include "app/run/run_result.h"
+#include "app/run/run_tolerance.h"
 #include "app/job/job.h"
 #include "app/job/until.h"
 #include "sim/formulations.h"
@@ -88,31 +89,34 @@ typedef struct {
 /* Totals of the previous starts of this run, from result.yaml. */
 typedef struct {
   bool    is_finished; /* the previous start finished, at `step` */
+  bool    is_bad;      /* with a bad entry in its quality block */
   int64_t step, starts;
   double  seconds, user_seconds, peak_resident_memory;
   char    begun[RUN_DATE]; /* date of the first start */
 } run_past;
 
 struct run {
-  job            *job;
-  scene          *scene;
-  formulation    *formulation;
-  field_table    *fields;
-  memo           *memo;
-  measures       *measures;
-  until          *until;
-  run_lock       *lock;
-  run_output      output;
-  field_snapshot *snapshot; /* state at the start of a step that is done in substeps */
-  char            dir[4096], checkpoint_dir[4200];
-  run_state       state;
-  run_past        past;
-  run_stages      past_stages; /* times by stage of the previous starts */
-  run_counters    counters;    /* counters since this start or resume */
-  run_limits      limits;
-  bool            is_changed; /* the job differs from that of the previous start */
-  int64_t         max_steps;
-  int             history_groups; /* of the columns of history.csv */
+  job             *job;
+  scene           *scene;
+  formulation     *formulation;
+  field_table     *fields;
+  memo            *memo;
+  measures        *measures;
+  until           *until;
+  quality_monitor *monitor;
+  bool             is_strict;
+  run_lock        *lock;
+  run_output       output;
+  field_snapshot  *snapshot; /* state at the start of a step that is done in substeps */
+  char             dir[4096], checkpoint_dir[4200];
+  run_state        state;
+  run_past         past;
+  run_stages       past_stages; /* times by stage of the previous starts */
+  run_counters     counters;    /* counters since this start or resume */
+  run_limits       limits;
+  bool             is_changed; /* the job differs from that of the previous start */
+  int64_t          max_steps;
+  int              history_groups; /* of the columns of history.csv */
 };
 
 /* Simulated time now [s]. */
@@ -159,7 +163,8 @@ static PetscErrorCode run_read_past(run *r)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!was) PetscFunctionReturn(PETSC_SUCCESS);
-  r->past = (run_past){.is_finished          = was->status == RUN_FINISHED,
+  r->past = (run_past){.is_finished          = run_status_is_finished(was->status),
+                       .is_bad               = was->status == RUN_SEE_QUALITY,
                        .step                 = was->step,
                        .starts               = was->starts,
                        .seconds              = was->seconds,
@@ -189,6 +194,8 @@ static PetscErrorCode collect_measures(const run *r, key_item **items, run_resul
 /* Replaces result.yaml. `reason`: why the run ended, "" while it is running. */
 static PetscErrorCode run_write_result(const run *r, run_status status, int code, const char *reason)
 {
+  quality_texts       texts                                        = {0};
+  run_quality         quality                                      = {0};
   char                host[256]                                    = "", now[RUN_DATE], line[512], program[VERSION_TEXT + 16];
   key_item           *items __attribute__((cleanup(memory_free)))  = NULL;
   run_result_measure *values __attribute__((cleanup(memory_free))) = NULL;
@@ -199,6 +206,7 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
   run_result_now(now);
   snprintf(line, sizeof line, "%.*s", (int)strcspn(reason, "\n"), reason);
   PetscCall(collect_measures(r, &items, &values));
+  PetscErrorCode   error  = quality_monitor_result(r->monitor, *r->state.step, &texts, &quality);
   const run_past  *past   = &r->past;
   const run_state *s      = &r->state;
   const run_result result = {.result               = RUN_RESULT_FORMAT,
@@ -222,8 +230,11 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
                              .linear               = *s->linear,
                              .contacts             = *s->contacts,
                              .max_penetration      = *s->max_penetration,
+                             .quality              = &quality,
                              .measures             = {r->job->measure.n, items}};
-  PetscCall(run_result_write(r->dir, &result));
+  if (!error) error = run_result_write(r->dir, &result);
+  memory_free(&texts.warning);
+  PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -559,7 +570,7 @@ static PetscErrorCode write_contact_problem(const run *r)
 
 /* Writes the outputs that are due at the end of a step. `seconds`: wall time of the step. Measures and conditions of until: are
  * evaluated before the checkpoint, because it stores them. */
-static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
+static PetscErrorCode run_write_outputs(run *r, const step_report *report, const body_totals *sum, int64_t retries, double seconds)
 {
   PetscFunctionBegin;
   const job_output *o = r->job->output;
@@ -567,7 +578,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
   timer_begin(TIMER_FRAME);
   if (*r->state.step % o->history_every == 0) {
     double values[HISTORY_N_QUANTITIES];
-    PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->scene.time->step, report, retries, seconds, values));
+    history_values(sum, *r->state.step, run_time(r), r->job->scene.time->step, report, retries, seconds, values);
     PetscCall(run_history_row(r->output.history, r->history_groups, values));
   }
   const sim_clock now = run_clock(r);
@@ -584,25 +595,29 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
 
 /* --- at the end ------------------------------------------------------------------------------------------------------ */
 
-/* One line: which step failed, and why. */
-static void run_failure_text(const run *r, const step_status *status, size_t size, char *text)
+/* One line: which step failed, and why. report: of the rejected attempt. */
+static void run_failure_text(const run *r, const step_status *status, const step_report *report, size_t size, char *text)
 {
-  snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s%s%s",
+  char why[400];
+  run_explain_rejection(r->formulation->ops, r->job->scene.solver, status, report, sizeof why, why);
+  snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s",
            (long long)*r->state.step + 1, run_time(r), r->job->scene.time->step,
-           (long long)((int64_t)1 << r->job->scene.time->retry->halvings), step_code_text(status->code), status->body ? " in body " : "",
-           status->body ? status->body : "");
+           (long long)((int64_t)1 << r->job->scene.time->retry->halvings), why);
 }
 
+static bool is_unconverged(const step_status *s) { return s->code == STEP_NOT_CONVERGED || s->code == STEP_FRICTION_NOT_CONVERGED; }
+
 /* Writes failure.txt and a warning: the failed step, the place and possible remedies. */
-static PetscErrorCode run_write_failure(const run *r, const step_status *status)
+static PetscErrorCode run_write_failure(const run *r, const step_status *status, const step_report *report)
 {
   PetscFunctionBegin;
-  char path[4300], what[512], text[8192];
-  run_failure_text(r, status, sizeof what, what);
+  char path[4300], what[800], text[8192];
+  run_failure_text(r, status, report, sizeof what, what);
   snprintf(text, sizeof text,
            "%s%s\nThe newest checkpoint contains the state before this step. A smaller time.step, more time.retry.halvings or %s\n"
-           "may help: stickslip resume %s --set time.step=...\n",
-           what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
+           "may help: stickslip resume %s --set time.step=...\n%s",
+           what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir,
+           is_unconverged(status) ? "time.retry.accept_unconverged=true accepts such steps and reports them in the quality block.\n" : "");
   size_t n = strlen(text);
   if (status->where >= 0)
     snprintf(text + n, sizeof text - n, "index of the first point that violates the condition: %lld\n", (long long)status->where);
@@ -612,7 +627,24 @@ static PetscErrorCode run_write_failure(const run *r, const step_status *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes summary.txt (counters, time by stage) and stages.csv. */
+/* The lines of the quality block. */
+static PetscErrorCode print_quality(const run *r, FILE *out)
+{
+  quality_texts texts = {0};
+  run_quality   quality;
+  text_buffer   b = {0};
+  PetscFunctionBegin;
+  PetscErrorCode error = quality_monitor_result(r->monitor, *r->state.step, &texts, &quality);
+  if (!error) run_quality_print(&quality, "  ", &b);
+  if (!error) error = b.code;
+  if (!error) fprintf(out, "quality of all starts\n%s\n", b.data ? b.data : "");
+  text_clear(&b);
+  memory_free(&texts.warning);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Writes summary.txt (counters, quality, time by stage) and stages.csv. */
 static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
 {
   PetscFunctionBegin;
@@ -627,9 +659,10 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
           version_text(), r->job->scene.name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(),
           (long long)*r->state.retries, "memory", (double)memory_peak_resident() / 1e6, (double)memory_peak() / 1e6);
   run_counters_print(&r->counters, r->formulation->ops, f);
+  PetscErrorCode code = print_quality(r, f);
   timer_table(f);
   fclose(f);
-  const PetscErrorCode code = file_replace_text(path, n, text);
+  if (!code) code = file_replace_text(path, n, text);
   free(text);
   PetscCall(code);
   PetscCall(run_stages_write(r->dir, &r->past_stages));
@@ -640,8 +673,17 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
 
 /* --- stepping ------------------------------------------------------------------------------------------------------ */
 
+static void log_rejection(const run *r, double t, double h, const step_status *status, const step_report *report)
+{
+  char why[400];
+  if (log_verbosity() < 1) return;
+  run_explain_rejection(r->formulation->ops, r->job->scene.solver, status, report, sizeof why, why);
+  log_debug("step %lld at t = %g s: %s; retrying with %g s", (long long)*r->state.step + 1, t, why, 0.5 * h);
+}
+
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
- * one level lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
+ * one level lower. The smallest substep may accept unconverged states (time.retry.accept_unconverged). After a negative status *report is that of the
+ * rejected attempt. The position inside the step is an integer number of smallest substeps, so it is exact. */
 static PetscErrorCode advance_one_step(run *r, step_status *status, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
@@ -650,27 +692,29 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
   int64_t       level = *r->state.level > 0 ? *r->state.level - 1 : 0, at = 0;
   memset(report, 0, sizeof *report);
   *retries = 0;
+  quality_monitor_begin_step(r->monitor);
   if (level > max_level) level = max_level;
   while (at < whole) {
     const int64_t part = whole >> level;
     const double  t = t0 + dt * ((double)at / (double)whole), h = dt * ((double)part / (double)whole);
     step_report   one;
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
+    r->formulation->accepts_unconverged = r->job->scene.time->retry->accept_unconverged && level == max_level;
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;
       if (at < whole && (r->history_groups & REPORT_PLASTICITY)) PetscCall(run_history_add_plasticity(r->scene, &one));
       step_report_merge(report, &one);
+      quality_monitor_substep(r->monitor, &one);
       continue;
     }
     if (status->code == STEP_INTERRUPTED) level = max_level; /* do not try again */
-    else
-      log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(status->code),
-                status->body ? " in " : "", status->body ? status->body : "", 0.5 * h);
+    else log_rejection(r, t, h, status, &one);
     ++*retries;
     if (level == max_level) {
       /* Undo completed substeps: the checkpoint must contain the state before this step. */
       if (at > 0) PetscCall(field_snapshot_restore(r->snapshot, r->fields));
+      *report = one; /* for the message */
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     ++level;
@@ -709,17 +753,20 @@ static void add_to_state_totals(run *r, step_report *report)
 static void warn_unconverged(const run *r, const step_report *report)
 {
   log_progress_end();
-  log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
-           "history.csv lists the residuals of all steps, and summary.txt the number of such steps",
-           (long long)*r->state.step, run_time(r), report->residual, penalty_norm_unit(r->job->scene.solver->penalty),
-           r->job->scene.solver->newton->tolerance);
+  const formulation_ops *ops    = r->formulation->ops;
+  const solver_options  *solver = r->job->scene.solver;
+  log_warn("step %lld at t = %g s accepted although its residual %.3g %s%s%s exceeds %s %g; "
+           "history.csv lists the residuals of all steps, and the quality block in result.yaml the number of such steps",
+           (long long)*r->state.step, run_time(r), report->residual, run_residual_unit(ops, solver),
+           report->residual_body ? " in body " : "", report->residual_body ? report->residual_body : "", run_tolerance_key(ops),
+           run_tolerance(ops, solver));
 }
 
 /* How a run ended; the reason in one line. */
 typedef struct {
   run_status status;
   exit_code  code;
-  char       reason[512];
+  char       reason[800];
 } run_end;
 
 /* True at step `last`, or if a condition of until: is satisfied. `why`: "end of time" or "until: CONDITION". */
@@ -754,6 +801,27 @@ static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Print the quality of a finished run; a bad entry changes the status and, if the run is strict, the exit code. */
+static PetscErrorCode check_quality(const run *r, run_end *end)
+{
+  quality_texts texts = {0};
+  run_quality   quality;
+  text_buffer   b = {0};
+  PetscFunctionBegin;
+  PetscErrorCode error = quality_monitor_result(r->monitor, *r->state.step, &texts, &quality);
+  if (!error) run_quality_line(&quality, &b);
+  if (!error) error = b.code;
+  if (!error) {
+    log_info("quality: %s", b.data ? b.data : "");
+    for (int i = 0; i < quality.bad.n; ++i) log_alert("%s: %s", run_status_names[RUN_SEE_QUALITY], (const char *)quality.bad.item[i].value);
+    if (quality.bad.n > 0) end->status = RUN_SEE_QUALITY, end->code = r->is_strict ? SS_EXIT_QUALITY : SS_EXIT_OK;
+  }
+  text_clear(&b);
+  memory_free(&texts.warning);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The step at which time.end is reached, or exceeded by less than one step; at least the current step. */
 static int64_t run_last_step(const run *r)
 {
@@ -773,6 +841,7 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
   PetscCall(run_begin_result(r));
   run_init_limits(r);
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
+  if (*r->state.step == 0) PetscCall(quality_monitor_start(r->monitor));
   *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
   while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
     step_status  status = {STEP_OK, NULL, -1};
@@ -783,21 +852,25 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
     if (status.code != STEP_OK) {
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
-      PetscCall(run_write_failure(r, &status));
+      PetscCall(run_write_failure(r, &status, &report));
       *end = (run_end){RUN_FAILED, SS_EXIT_STEP_FAILED, ""};
-      run_failure_text(r, &status, sizeof end->reason, end->reason);
+      run_failure_text(r, &status, &report, sizeof end->reason, end->reason);
       break;
     }
     add_to_state_totals(r, &report);
     run_counters_add(&r->counters, dt, &report, retries);
     if (report.unconverged > 0 && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
+    body_totals sum;
+    PetscCall(scene_totals(r->scene, &sum));
+    PetscCall(quality_monitor_end_step(r->monitor, dt, &report, &sum, retries));
     PetscCall(scene_emit(r->scene, run_time(r), dt));
-    PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
+    PetscCall(run_write_outputs(r, &report, &sum, retries, timer_now() - begun));
     run_update_limits(r, timer_now() - begun);
     show_step_progress(r, first, last, &report);
   }
   log_progress_end();
   if (end->code == SS_EXIT_OK) PetscCall(finish_loop(r, last, why, end));
+  if (end->status == RUN_FINISHED) PetscCall(check_quality(r, end));
   PetscCall(run_write_summary(r, *r->state.step - first));
   PetscCall(run_write_result(r, end->status, end->code, end->reason));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -832,6 +905,7 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   r->job       = *j;
   *j           = NULL;
   r->max_steps = options->max_steps;
+  r->is_strict = options->is_strict || r->job->quality == JOB_QUALITY_STRICT;
   if (options->dir) snprintf(r->dir, sizeof r->dir, "%s", options->dir);
   else snprintf(r->dir, sizeof r->dir, "run/%s", r->job->scene.name);
   snprintf(r->checkpoint_dir, sizeof r->checkpoint_dir, "%s/checkpoints", r->dir);
@@ -845,6 +919,7 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   r->fields         = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
   PetscCall(run_state_create(&r->state, r->fields));
+  PetscCall(quality_monitor_create(r->scene, r->formulation, r->fields, &r->monitor));
   *r->state.dt = r->job->scene.time->step;
   PetscCall(memo_create(r->fields, &r->memo));
   PetscCall(measures_create(r->scene, &r->job->measure, r->formulation, r->memo, &r->measures));
@@ -1015,6 +1090,8 @@ bool run_is_finished(const run *r, size_t size, char *why)
   return r->past.is_finished && r->past.step == *r->state.step && (!r->is_changed || is_over);
 }
 
+exit_code run_finished_code(const run *r) { return r->past.is_bad && r->is_strict ? SS_EXIT_QUALITY : SS_EXIT_OK; }
+
 void run_destroy(run **r)
 {
   if (!*r) return;
@@ -1022,6 +1099,7 @@ void run_destroy(run **r)
   until_destroy(&(*r)->until);
   (void)measures_destroy(&(*r)->measures);
   memo_destroy(&(*r)->memo);
+  quality_monitor_destroy(&(*r)->monitor);
   formulation_destroy(&(*r)->formulation);
   scene_destroy(&(*r)->scene);
   field_snapshot_destroy(&(*r)->snapshot);

@@ -18,6 +18,7 @@ typedef struct {
   const char *dir;            /* run directory; NULL: run/NAME */
   bool        force;          /* start from time 0 although the directory contains a run */
   bool        accept_changes; /* run_continue: accept changes of any job key */
+  bool        is_strict;      /* exit code 5 if the run finishes with a bad entry in its quality block, as with quality: strict */
   int64_t     max_steps;      /* stop after this number of steps, with status `stopped` and exit code 0; 0: no limit */
 } run_options;
 
@@ -36,6 +37,8 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
 PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out);
 /* True if a continued run has no steps left; `why`: "end of time", or "until: CONDITION". */
 bool run_is_finished(const run *r, size_t size, char *why);
+/* Exit code of a finished run: 0, or 5 if it is strict and was finished with a bad entry in its quality block. */
+exit_code run_finished_code(const run *r);
 /* Step until the end time, a condition of until:, max_steps, a failed step, a signal (core/stop.h) or the end of the SLURM allocation.
  * Writes all outputs. *code: exit code of the program. */
 PetscErrorCode run_loop(run *r, exit_code *code);

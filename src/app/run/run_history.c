@@ -59,13 +59,11 @@ typedef struct {
   body_totals sum;
 } history_row_data;
 
-PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries, double seconds,
-                              double values[HISTORY_N_QUANTITIES])
+void history_values(const body_totals *sum, int64_t step, double t, double dt, const step_report *report, int64_t retries, double seconds,
+                    double values[HISTORY_N_QUANTITIES])
 {
-  PetscFunctionBegin;
-  history_row_data        row = {.step = (double)step, .time = t, .dt = dt, .retries = (double)retries, .seconds = seconds};
+  const history_row_data  row = {.step = (double)step, .time = t, .dt = dt, .retries = (double)retries, .seconds = seconds, .sum = *sum};
   const history_row_data *r   = &row;
-  PetscCall(scene_totals(s, &row.sum));
 #define X(name, unit, rule, group, value, help) values[HISTORY_##name] = value;
   RUN_COLUMN_TABLE(X)
   RUN_LAST_COLUMN_TABLE(X)
@@ -75,7 +73,6 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   values[HISTORY_step_rotation]   = fmax(report->step_rotation, row.sum.turn);
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i)
     if (history_quantities[i].is_index && values[i] < 0.0) values[i] = HISTORY_EMPTY;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode run_history_open(const char *path, int groups, int64_t resume_step, history **out)

@@ -50,9 +50,9 @@ int history_groups(const scene *s, const formulation_ops *ops);
 /* Raise yield_overshoot and step_rotation of a report to the maxima over the bodies. Called after each substep except the last, if
  * these columns are written; history_values includes the last substep. */
 PetscErrorCode run_history_add_plasticity(const scene *s, step_report *report);
-/* Values of all quantities after the step that ended at time t, from the scene (energies, momenta) and its report. */
-PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries, double seconds,
-                              double values[HISTORY_N_QUANTITIES]);
+/* Values of all quantities after the step that ended at time t, from the sums over its bodies (scene_totals) and its report. */
+void history_values(const body_totals *sum, int64_t step, double t, double dt, const step_report *report, int64_t retries, double seconds,
+                    double values[HISTORY_N_QUANTITIES]);
 /* Open history.csv with the columns of these groups; see history_open. */
 PetscErrorCode run_history_open(const char *path, int groups, int64_t resume_step, history **out);
 /* Append the columns of these groups of `values`. */

@@ -17,10 +17,17 @@
 /* --- result.yaml -------------------------------------------------------------------------------------------------- */
 
 const char *const run_status_names[] = {
-#define X(name, text) [name] = text,
+#define X(name, text, style) [name] = text,
     RUN_STATUS_TABLE(X)
 #undef X
         NULL};
+const char *const run_status_styles[] = {
+#define X(name, text, style) [name] = style,
+    RUN_STATUS_TABLE(X)
+#undef X
+};
+
+bool run_status_is_finished(int status) { return status == RUN_FINISHED || status == RUN_SEE_QUALITY; }
 
 #define OF(member) .name = #member, .offset = offsetof(run_result, member)
 #define OF_MEASURE(member) .name = #member, .offset = offsetof(run_result_measure, member)
@@ -40,7 +47,8 @@ static const key_table measure_result_table = {.name = "result.measures",
                                                .keys = measure_keys};
 static const key_spec  result_keys[]        = {
             {OF(result), .type = KEY_INT, .min = 1, .max = RUN_RESULT_FORMAT, .help = "format of this file"},
-            {OF(status), .type = KEY_ENUM, .choices = run_status_names, .help = "running: started and not ended, or killed"},
+            {OF(status), .type = KEY_ENUM, .choices = run_status_names,
+             .help = "running: started and not ended, or killed; finished, see quality: an entry of the quality block exceeds its bound"},
             {OF(job), .type = KEY_STRING, .help = "name of the job"},
             {OF(reason), .type = KEY_STRING, .fallback = "\"\"", .help = "why the run ended"},
             {OF(exit_code), .type = KEY_INT, .min = -1, .max = 255, .help = "exit code of the program; -1 while it is running"},
@@ -60,6 +68,8 @@ static const key_spec  result_keys[]        = {
             {OF(linear), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "iterations of the linear solver"},
             {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active contacts after the last step"},
             {OF(max_penetration), .type = KEY_REAL, .unit = "m", .help = "largest penetration depth of all steps"},
+            {OF(quality), .type = KEY_TABLE, .table = &run_quality_table, .is_optional = true,
+             .help = "numbers that show whether the results can be trusted"},
             {OF(measures), .type = KEY_NAMED, .table = &measure_result_table, .is_optional = true, .help = "results of the measures of the job"},
             {.name = NULL}};
 const key_table run_result_table = {

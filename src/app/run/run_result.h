@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/key_table.h"
 #include "core/timer.h"
+#include "app/run/run_quality.h"
 
 /* Timer stages of the run's output (core/timer.h), after those of the step. */
 #define TIMER_CHECKPOINT timer_register("checkpoint", 200)
@@ -25,15 +26,21 @@ typedef struct {
 } run_file;
 extern const run_file run_files[]; /* the last one has name NULL */
 
-/* running: started and not ended; finished: at time.end or by a condition of until:; stopped: by a signal or --steps, can be
- * resumed; failed: see reason. */
-#define RUN_STATUS_TABLE(X) X(RUN_RUNNING, "running") X(RUN_FINISHED, "finished") X(RUN_STOPPED, "stopped") X(RUN_FAILED, "failed")
+/* running: started and not ended; finished: at time.end or by a condition of until:; see quality: likewise, but an entry of the quality block is
+ * bad; stopped: by a signal or --steps, can be resumed; failed: see reason. Columns: name, text, class in the style sheet of pages. */
+/* clang-format off */
+#define RUN_STATUS_TABLE(X)                                                                                               \
+  X(RUN_RUNNING, "running", "running") X(RUN_FINISHED, "finished", "finished") X(RUN_STOPPED, "stopped", "stopped")        \
+  X(RUN_FAILED, "failed", "failed") X(RUN_SEE_QUALITY, "finished, see quality", "see-quality")
+/* clang-format on */
 typedef enum {
-#define X(name, text) name,
+#define X(name, text, style) name,
   RUN_STATUS_TABLE(X)
 #undef X
 } run_status;
 extern const char *const run_status_names[]; /* NULL-terminated */
+extern const char *const run_status_styles[];
+bool                     run_status_is_finished(int status);
 
 /* Statistics of one measure over the whole run including resumes. NaN if nothing was recorded. */
 typedef struct {
@@ -45,24 +52,25 @@ typedef struct {
 } run_result_measure;
 
 typedef struct {
-  int64_t     result;          /* RUN_RESULT_FORMAT */
-  int         status;          /* run_status */
-  const char *job;             /* name of the job */
-  const char *reason;          /* "end of time", "until: speed < 1e-6", "signal 10", or the error message; "" while running */
-  int64_t     exit_code;       /* -1 while running */
-  const char *program;         /* version and source revision of the last start */
-  const char *host;            /* of the last start */
-  int64_t     threads, starts; /* starts: 1 + number of resumes */
-  const char *begun, *updated; /* UTC, "2026-01-31T23:59:59Z": first start; time of writing this file */
-  int64_t     step, retries;
-  double      time;                 /* [s] simulated */
-  double      seconds;              /* [s] wall time of all starts; of killed starts, up to their last checkpoint */
-  double      user_seconds;         /* [s] CPU time of all starts, likewise */
-  double      peak_resident_memory; /* [byte] largest resident memory of all starts */
-  int64_t     newton, linear;       /* iterations up to `step`; steps repeated after a resume count once */
-  int64_t     contacts;             /* after the last step */
-  double      max_penetration;      /* [m] maximum over all steps */
-  key_list    measures;             /* name -> run_result_measure */
+  int64_t            result;          /* RUN_RESULT_FORMAT */
+  int                status;          /* run_status */
+  const char        *job;             /* name of the job */
+  const char        *reason;          /* "end of time", "until: speed < 1e-6", "signal 10", or the error message; "" while running */
+  int64_t            exit_code;       /* -1 while running */
+  const char        *program;         /* version and source revision of the last start */
+  const char        *host;            /* of the last start */
+  int64_t            threads, starts; /* starts: 1 + number of resumes */
+  const char        *begun, *updated; /* UTC, "2026-01-31T23:59:59Z": first start; time of writing this file */
+  int64_t            step, retries;
+  double             time;                 /* [s] simulated */
+  double             seconds;              /* [s] wall time of all starts; of killed starts, up to their last checkpoint */
+  double             user_seconds;         /* [s] CPU time of all starts, likewise */
+  double             peak_resident_memory; /* [byte] largest resident memory of all starts */
+  int64_t            newton, linear;       /* iterations up to `step`; steps repeated after a resume count once */
+  int64_t            contacts;             /* after the last step */
+  double             max_penetration;      /* [m] maximum over all steps */
+  const run_quality *quality;              /* NULL: written by an earlier version, or the run ended before its first step */
+  key_list           measures;             /* name -> run_result_measure */
 } run_result;
 
 extern const key_table run_result_table, run_machine_table;

@@ -448,7 +448,8 @@ static case_state convert_status(const run_result *r, bool is_held)
 {
   if (is_held) return CASE_RUNNING;
   switch ((run_status)r->status) {
-  case RUN_FINISHED: return CASE_FINISHED;
+  case RUN_FINISHED:
+  case RUN_SEE_QUALITY: return CASE_FINISHED;
   case RUN_FAILED: return CASE_FAILED;
   case RUN_RUNNING:
   case RUN_STOPPED: break;

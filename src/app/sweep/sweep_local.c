@@ -101,7 +101,7 @@ typedef struct {
   int            threads; /* OpenMP threads */
   int            n_cpus;  /* number of CPUs to bind the case to; 0: not bound */
   int            cpu[64]; /* [n_cpus]; cases with more threads are not bound */
-  bool           has_picture;
+  bool           has_picture, is_strict;
   case_executor *execute;  /* executes a forked case */
   bool           is_fresh; /* start a new process; false: fork this process, in which MPI and PETSc are initialised */
 } sweep_case_options;
@@ -139,6 +139,7 @@ static void fill_words(const sweep_plan *plan, const sweep_case *c, const sweep_
   add_word(w, "--out"), add_word(w, w->dir), add_word(w, "--continue");
   add_word(w, "--threads"), add_word(w, w->threads);
   if (!o->has_picture) add_word(w, "--no-picture");
+  if (o->is_strict) add_word(w, "--strict");
 }
 
 /* Writes the command line of the case to its log, as the words of a shell. */
@@ -309,7 +310,7 @@ static case_state evaluate_exit(const char *dir, int64_t number, int status, int
   }
   *code  = WEXITSTATUS(status);
   why[0] = 0;
-  if (*code == SS_EXIT_OK) return CASE_FINISHED;
+  if (*code == SS_EXIT_OK || *code == SS_EXIT_QUALITY) return CASE_FINISHED;
   if (*code == SS_EXIT_REQUEUE) return CASE_STOPPED;
   char words[512];
   sweep_folder_last_message(dir, number, sizeof words, words);
@@ -361,7 +362,7 @@ static PetscErrorCode sweep_case_end(const sweep_plan *plan, const sweep_case *c
   PetscFunctionBegin;
   *state = evaluate_exit(dir, c->number, wait_status, &exit_number, size, why);
   sweep_folder_case(dir, c->number, sizeof folder, folder);
-  if (exit_number != SS_EXIT_OK && exit_number != SS_EXIT_REQUEUE) code = record_case_end(plan, folder, *state, exit_number, size, why);
+  if (*state != CASE_FINISHED && exit_number != SS_EXIT_REQUEUE) code = record_case_end(plan, folder, *state, exit_number, size, why);
   close_child(child);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -594,8 +595,12 @@ static PetscErrorCode make_slots(sweep_queue *q, const sweep_local_options *o)
   const bool is_fresh = o->is_fresh || !can_fork();
   for (int i = 0; i < n; ++i) {
     sweep_case_options *c = &q->options[i];
-    *c                    = (sweep_case_options){
-                           .dir = q->dir, .threads = (int)threads, .has_picture = o->has_picture, .execute = o->execute, .is_fresh = is_fresh};
+    *c                    = (sweep_case_options){.dir         = q->dir,
+                                                 .threads     = (int)threads,
+                                                 .has_picture = o->has_picture,
+                                                 .is_strict   = o->is_strict,
+                                                 .execute     = o->execute,
+                                                 .is_fresh    = is_fresh};
     if (is_bound && threads <= (int64_t)(sizeof c->cpu / sizeof *c->cpu)) c->n_cpus = (int)threads;
     for (int k = 0; k < c->n_cpus; ++k) c->cpu[k] = cpus[i * threads + k].cpu;
   }
@@ -634,13 +639,45 @@ static void destroy_queue(sweep_queue *q)
   sweep_plan_destroy(&q->plan);
 }
 
-static void report_end(const sweep_queue *q, exit_code *code)
+/* Among the requested cases: the number of those with a bad entry in their quality block, and whether one of them is strict. */
+static PetscErrorCode count_bad_quality(const sweep_queue *q, const sweep_local_options *o, int64_t *n_bad, bool *is_strict)
 {
+  PetscFunctionBegin;
+  *n_bad     = 0;
+  *is_strict = false;
+  for (int64_t i = 0; i < (o->n > 0 ? o->n : q->plan->n_cases); ++i) {
+    char              folder[PATH_SIZE];
+    document         *owner;
+    const run_result *r;
+    sweep_folder_case(q->dir, o->n > 0 ? o->numbers[i] : q->plan->cases[i].number, sizeof folder, folder);
+    if (run_result_read(folder, &owner, &r)) { /* damaged: counted as to be continued */
+      error_clear();
+      continue;
+    }
+    if (r && r->status == RUN_SEE_QUALITY) {
+      ++*n_bad;
+      *is_strict |= o->is_strict || r->exit_code == SS_EXIT_QUALITY;
+    }
+    document_destroy(&owner);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode report_end(const sweep_queue *q, const sweep_local_options *o, exit_code *code)
+{
+  int64_t n_bad;
+  bool    is_strict;
+  PetscFunctionBegin;
+  PetscCall(count_bad_quality(q, o, &n_bad, &is_strict));
   const int64_t n_stopped = q->n_state[CASE_STOPPED] + q->n_queue - q->next, n_failed = q->n_state[CASE_FAILED];
+  if (n_bad > 0)
+    log_alert("%s: %lld cases: %s; see `stickslip sweep status %s --cases`", q->dir, (long long)n_bad, run_status_names[RUN_SEE_QUALITY],
+              q->dir);
   log_info("%s: %lld cases finished, %lld failed, %lld to be continued, %lld running in other processes; %.1f s%s", q->dir,
            (long long)q->n_state[CASE_FINISHED], (long long)n_failed, (long long)n_stopped, (long long)q->n_state[CASE_RUNNING],
            timer_now() - q->begun, n_failed > 0 ? "; see `stickslip sweep status` for the reasons; run them again with `sweep retry`" : "");
-  *code = n_stopped > 0 ? SS_EXIT_REQUEUE : n_failed > 0 ? SS_EXIT_STEP_FAILED : SS_EXIT_OK;
+  *code = n_stopped > 0 ? SS_EXIT_REQUEUE : n_failed > 0 ? SS_EXIT_STEP_FAILED : is_strict ? SS_EXIT_QUALITY : SS_EXIT_OK;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_code *code)
@@ -667,7 +704,7 @@ PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_c
   if (q.n_run > 0) flush_file_system(dir); /* short cases have delayed their flushes */
   if (o->signal) *o->signal = q.signal;
   PetscCall(error);
-  report_end(&q, code);
+  PetscCall(report_end(&q, o, code));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,13 +15,15 @@ typedef struct {
   const int64_t *numbers;   /* [n] case numbers */
   int           *signal;    /* NULL, or output: the first signal that requested a stop, 0: none */
   bool           has_picture;
-  case_executor *execute;  /* executes a forked case; given by the commands */
-  bool           is_fresh; /* start a new process for each case instead of forking: at least 50 ms per case slower */
+  bool           is_strict; /* run the cases with --strict */
+  case_executor *execute;   /* executes a forked case; given by the commands */
+  bool           is_fresh;  /* start a new process for each case instead of forking: at least 50 ms per case slower */
 } sweep_local_options;
 
 /* Runs waiting and stopped cases; finished and failed cases are not run. SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP are
  * forwarded to the cases, which write checkpoints. *code: SS_EXIT_OK if all requested cases are finished, SS_EXIT_REQUEUE if
- * some can be continued, SS_EXIT_STEP_FAILED if some failed and none can be continued. */
+ * some can be continued, SS_EXIT_STEP_FAILED if some failed and none can be continued, SS_EXIT_QUALITY if all are finished, and some strict
+ * ones with a bad entry in their quality block. */
 PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_code *code);
 /* The case numbers of task `task` (counted from 1) of a job array with `size` cases per task; 0: resources.cases_per_task.
  * memory_free(*numbers). */

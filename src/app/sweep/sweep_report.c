@@ -566,6 +566,11 @@ static void put_sweep_head(sweep_page *p)
   for (int s = CASE_FINISHED; s >= CASE_WAITING; --s)
     if (r->n_state[s] > 0)
       html_put(&p->page, "<span class=\"status %s\">%lld %s</span>\n", case_state_names[s], (long long)r->n_state[s], case_state_names[s]);
+  int64_t n_bad = 0;
+  for (int64_t i = 0; i < p->view->n_cases; ++i) n_bad += sweep_results_has_bad_quality(r, i);
+  if (n_bad > 0)
+    html_put(&p->page, "<span class=\"status %s\">%lld %s</span>\n", run_status_styles[RUN_SEE_QUALITY], (long long)n_bad,
+             run_status_names[RUN_SEE_QUALITY]);
   html_put(&p->page, "<p class=\"soft\">A sweep of %lld cases over", (long long)p->view->n_cases);
   for (int k = 0; k < p->view->n_varied; ++k)
     html_put(&p->page, "%s %s (%d)", k ? "," : "", p->view->parameter[k].name, p->view->parameter[k].n_levels);
@@ -665,7 +670,9 @@ static void put_case_row(sweep_page *p, int64_t i)
   text_buffer         *b = &p->page;
   html_put(b, "<tr><td class=\"n\">");
   put_case_link(p, r->plan->cases[i].number);
-  html_put(b, "</td><td class=\"%s\">%s</td>", case_state_names[r->state[i]], case_state_names[r->state[i]]);
+  html_put(b, "</td><td class=\"%s\">%s</td>",
+           sweep_results_has_bad_quality(r, i) ? run_status_styles[RUN_SEE_QUALITY] : case_state_names[r->state[i]],
+           sweep_results_status(r, i));
   for (int k = 0; k < v->n_parameters; ++k) {
     const sweep_parameter *q = &v->parameter[k];
     if (q->is_numeric) put_number_cell(b, q->number[q->level[i]]);

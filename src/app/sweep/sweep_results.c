@@ -16,6 +16,16 @@ enum { PATH_SIZE = 4300 };
 const char *const case_state_names[] = {[CASE_WAITING] = "waiting", [CASE_RUNNING] = "running",   [CASE_STOPPED] = "stopped",
                                         [CASE_FAILED] = "failed",   [CASE_FINISHED] = "finished", NULL};
 
+const char *sweep_results_status(const sweep_results *r, int64_t i)
+{
+  return r->state[i] == CASE_FINISHED && r->result[i] ? run_status_names[r->result[i]->status] : case_state_names[r->state[i]];
+}
+
+bool sweep_results_has_bad_quality(const sweep_results *r, int64_t i)
+{
+  return r->state[i] == CASE_FINISHED && r->result[i] && r->result[i]->status == RUN_SEE_QUALITY;
+}
+
 static PetscErrorCode read_case_result(const char *dir, sweep_results *r, int64_t i)
 {
   char folder[PATH_SIZE];
@@ -76,6 +86,9 @@ static void print_counts(const sweep_results *r, const char *dir, FILE *out)
   fprintf(out, "%s: %lld cases of %s\n", dir, (long long)r->plan->n_cases, r->plan->name);
   for (int s = CASE_FINISHED; s >= CASE_WAITING; --s)
     if (r->n_state[s] > 0) fprintf(out, "  %-9s %6lld%s%s\n", case_state_names[s], (long long)r->n_state[s], *what[s] ? "  " : "", what[s]);
+  int64_t n_bad = 0;
+  for (int64_t i = 0; i < r->plan->n_cases; ++i) n_bad += sweep_results_has_bad_quality(r, i);
+  if (n_bad > 0) fprintf(out, "  %lld of the finished cases: see quality in their result.yaml\n", (long long)n_bad);
   const int64_t n_begun = r->plan->n_cases - r->n_state[CASE_WAITING];
   if (n_begun > 0) fprintf(out, "  %.1f s total wall time, %.3g s per started case\n", seconds, seconds / (double)n_begun);
 }
@@ -94,13 +107,16 @@ static void print_failed(const sweep_results *r, const char *dir, FILE *out)
 
 static void print_cases(const sweep_results *r, FILE *out)
 {
-  fprintf(out, "\n%6s  %-8s  %9s  %9s  %s\n", "case", "status", "steps", "seconds", "parameters");
+  fprintf(out, "\n%6s  %-21s  %9s  %9s  %s\n", "case", "status", "steps", "seconds", "parameters");
   for (int64_t i = 0; i < r->plan->n_cases; ++i) {
     const sweep_case *c = &r->plan->cases[i];
     char              words[512];
-    fprintf(out, "%6lld  %-8s  %9lld  %9.2f  %s%s%s\n", (long long)c->number, case_state_names[r->state[i]],
+    const char       *why = r->why[i];
+    if (sweep_results_has_bad_quality(r, i) && r->result[i]->quality && r->result[i]->quality->bad.n > 0)
+      why = r->result[i]->quality->bad.item[0].value;
+    fprintf(out, "%6lld  %-21s  %9lld  %9.2f  %s%s%s\n", (long long)c->number, sweep_results_status(r, i),
             (long long)(r->result[i] ? r->result[i]->step : 0), r->result[i] ? r->result[i]->seconds : 0.0,
-            sweep_case_text(r->plan, c, sizeof words, words), *r->why[i] ? "  " : "", r->why[i]);
+            sweep_case_text(r->plan, c, sizeof words, words), *why ? "  " : "", why);
   }
 }
 
@@ -298,7 +314,7 @@ static PetscErrorCode fill_table(results_table *t, const sweep_results *r)
   for (int64_t i = 0; i < t->n_rows; ++i) {
     number[i] = r->plan->cases[i].number;
     id[i]     = r->plan->cases[i].id;
-    status[i] = case_state_names[r->state[i]];
+    status[i] = sweep_results_status(r, i);
   }
   for (int p = 0; p < r->plan->n_parameters; ++p) PetscCall(add_parameter(t, r, p));
   PetscCall(add_measures(t, r));

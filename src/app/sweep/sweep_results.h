@@ -18,6 +18,10 @@ typedef struct {
 
 extern const char *const case_state_names[]; /* index: case_state; NULL-terminated */
 
+/* Status of case i for users: that of its result if it is finished, otherwise the name of its state. */
+const char *sweep_results_status(const sweep_results *r, int64_t i);
+bool        sweep_results_has_bad_quality(const sweep_results *r, int64_t i); /* finished, with a bad entry in its quality block */
+
 /* Read the plan and all results of the sweep in folder dir. The caller owns *out. Damaged results are reported as warnings and
  * treated as missing. Fails if the folder is not a sweep. */
 PetscErrorCode sweep_results_read(const char *dir, sweep_results **out);

@@ -226,8 +226,8 @@ static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_
   append_program(b);
   text_printf(b, " sweep run ");
   shell_append_word(b, whole);
-  text_printf(b, " --task \"$SLURM_ARRAY_TASK_ID\" --cases-per-task %lld --threads %lld --requeue%s\n", (long long)t->per_task,
-              (long long)r.cores, o->has_picture ? " --picture" : "");
+  text_printf(b, " --task \"$SLURM_ARRAY_TASK_ID\" --cases-per-task %lld --threads %lld --requeue%s%s\n", (long long)t->per_task,
+              (long long)r.cores, o->has_picture ? " --picture" : "", o->is_strict ? " --strict" : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,6 +13,7 @@ typedef struct {
   int             n_more;    /* number of further options of sbatch */
   const char    **more;      /* [n_more] "--qos=night" */
   bool            has_picture;
+  bool            is_strict; /* run the cases with --strict */
 } sweep_slurm_options;
 
 /* *text: the batch script of a submission; NULL, with a log message, if no case can be submitted. The caller frees it with memory_free. */

@@ -75,8 +75,12 @@ typedef struct {
 #define X(name, type, unit, rule, group, help) type name;
   CONTACT_SUMMARY_TABLE(X)
 #undef X
+  int              deepest[2];        /* bodies of the contact with the largest penetration; valid if that is positive */
   relax_statistics relaxation_chains; /* relaxations on deforming surfaces in all evaluations of the step */
 } contact_summary;
+
+/* Raise the penetration of a summary to `depth` of a contact between bodies a and b, if that is larger. */
+void contact_summary_add_depth(contact_summary *s, double depth, int a, int b);
 
 /* Contacts of a step with a non-zero force. */
 typedef struct {

@@ -200,12 +200,14 @@ static PetscErrorCode outer_newton_improve(void *context, bool *has_moved, step_
 
 /* ==== contact problems ==== */
 
-static void record_solver_result(const convex_options *o, const sap_result *result, step_status *status, step_report *report)
+static void record_solver_result(const convex *c, const sap_result *result, step_status *status, step_report *report)
 {
+  const double stall =
+      c->frame.layout.accepts_unconverged ? INFINITY : solver_stall_tolerance(c->options->stall_tolerance, c->options->sap.tolerance);
   report->linear_iterations += result->iterations;
   report->inner_iterations += result->inner;
   report->gradient = result->error;
-  nonlinear_record_solver(result->status == SAP_OK, result->status == SAP_STOPPED, false, result->error, o->stall_tolerance,
+  nonlinear_record_solver(result->status == SAP_OK, result->status == SAP_STOPPED, false, result->error, stall,
                           &report->contact_unconverged, status);
 }
 
@@ -224,7 +226,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
-    record_solver_result(o, &result, status, report);
+    record_solver_result(p->c, &result, status, report);
     problem.pushes = NULL;
     if (k == o->max_coulomb_iterations || status->code != STEP_OK || (k > 1 && result.iterations == 0)) break;
     convex_contacts_shift(c, p->c->frame.contacts.shift);
@@ -286,6 +288,16 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Impulses and contact velocities belong to the velocities that they were solved with. */
+static int list_arrays(void *context, nonlinear_array out[NONLINEAR_MAX_ARRAYS])
+{
+  convex_attempt *p = context;
+  const int64_t   m = 3 * sap_terms_size(&p->terms);
+  out[0]            = (nonlinear_array){p->contacts.r, m};
+  out[1]            = (nonlinear_array){p->contacts.u, m};
+  return 2;
+}
+
 /* Solve contact and linearise the bodies at the solution, until convergence. */
 static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *status)
 {
@@ -298,10 +310,11 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *statu
                                      NULL,
                                      p->motion.right,
                                      p->motion.full,
-                                     .evaluate  = evaluate_residual,
-                                     .linearise = linearise_step,
-                                     .solve     = solve_linearised,
-                                     .improve   = is_any ? outer_newton_improve : NULL};
+                                     .evaluate    = evaluate_residual,
+                                     .linearise   = linearise_step,
+                                     .solve       = solve_linearised,
+                                     .improve     = is_any ? outer_newton_improve : NULL,
+                                     .list_arrays = list_arrays};
   nonlinear_options       o       = nonlinear_defaults(p->c->newton);
   nonlinear_result        result;
   PetscFunctionBegin;
@@ -398,7 +411,7 @@ static PetscErrorCode convex_step(formulation *f, double t, double dt, step_stat
   PetscFunctionBegin;
   convex_attempt     now = {.c = (convex *)f};
   const step_attempt own = {convex_try, convex_finish, &now};
-  PetscCall(step_run_attempt(&now.c->frame.layout, t, dt, &own, status, report));
+  PetscCall(step_run_attempt(f, &now.c->frame.layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -34,10 +34,10 @@ static const key_spec convex_expert_keys[] = {
            "previous pass, so that sliding contacts do not open: Coulomb's law if this converges"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(convex_options, linear), .choices = linears, .choice_help = linear_help,
    .fallback = "auto", .help = "solver of the linear systems"},
-  {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .fallback = "1.0e-6",
+  {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .is_optional = true,
    .min = 0, .max = INFINITY,
    .help = "if rounding errors prevent the contact solver from reaching its tolerance, the step is accepted below this error; "
-           "otherwise it is repeated with a smaller step"},
+           "otherwise it is repeated with a smaller step. 10 * solver.convex.tolerance if not given"},
   {.name = NULL}};
 static const key_table convex_expert_table = {.name = "solver.convex.expert", .help = "Parameters of the contact laws, and limits of the solver.", .size = sizeof(convex_options), .keys = convex_expert_keys};
 

@@ -12,7 +12,7 @@ typedef struct convex_options {
   double      slip_speed;         /* [m/s] speed of regularised friction, lagged law */
   int64_t     max_outer_iterations, max_coulomb_iterations;
   int         linear;          /* MOTION_... */
-  double      stall_tolerance; /* error of the contact solver accepted if it stalls, like sap.tolerance */
+  double      stall_tolerance; /* error of the contact solver accepted if it stalls, like sap.tolerance; NaN: see solver_stall_tolerance */
   sap_options sap;
 } convex_options;
 extern const key_table convex_options_table;

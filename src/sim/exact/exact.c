@@ -158,9 +158,9 @@ static void record_solver_result(const exact *e, const friction_result *result, 
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
     if (strcmp(friction_solvers[k].name, name) == 0) report->friction_method = k;
   const bool is_short = !is_last && (result->status == FRICTION_ITERATIONS || result->status == FRICTION_STALLED);
-  nonlinear_record_solver(result->status == FRICTION_OK, result->status == FRICTION_STOPPED, is_short,
-                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->friction_unconverged,
-                          status);
+  nonlinear_record_solver(
+      result->status == FRICTION_OK, result->status == FRICTION_STOPPED, is_short, friction_result_error(result, e->friction->error),
+      e->frame.layout.accepts_unconverged ? INFINITY : e->friction_stall_tolerance, &report->friction_unconverged, status);
 }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. Few contacts are solved to the final
@@ -255,6 +255,15 @@ static PetscErrorCode extend_contacts(void *context, const nonlinear_state *now,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Impulses and contact velocities belong to the velocities that they were solved with. */
+static int list_arrays(void *context, nonlinear_array out[NONLINEAR_MAX_ARRAYS])
+{
+  const exact_working_set *s = &((exact_attempt *)context)->set;
+  out[0]                     = (nonlinear_array){s->r, 3 * s->n};
+  out[1]                     = (nonlinear_array){s->u, 3 * s->n};
+  return 2;
+}
+
 static nonlinear_options options_of(const exact *e)
 {
   nonlinear_options o = nonlinear_defaults(e->newton);
@@ -286,7 +295,8 @@ static PetscErrorCode solve_nonlinear_step(exact_attempt *p, step_status *status
                                      .linearise     = linearise_step,
                                      .solve         = solve_linearised,
                                      .combine_start = combine_residual,
-                                     .extend        = extend_contacts};
+                                     .extend        = extend_contacts,
+                                     .list_arrays   = list_arrays};
   nonlinear_result        result;
   PetscFunctionBegin;
   PetscCall(nonlinear_solve(&problem, &o, &result, status));
@@ -341,7 +351,7 @@ static PetscErrorCode exact_step(formulation *f, double t, double dt, step_statu
   PetscFunctionBegin;
   exact_attempt      now = {.e = (exact *)f};
   const step_attempt own = {exact_try, exact_finish, &now};
-  PetscCall(step_run_attempt(&now.e->frame.layout, t, dt, &own, status, report));
+  PetscCall(step_run_attempt(f, &now.e->frame.layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,7 +388,7 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   exact               *e      = (exact *)f;
   e->newton                   = o->solver->newton;
   e->friction                 = o->solver->friction;
-  e->friction_stall_tolerance = o->solver->exact->friction_stall_tolerance;
+  e->friction_stall_tolerance = solver_stall_tolerance(o->solver->exact->friction_stall_tolerance, e->friction->tolerance);
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
   PetscCall(linear_solver_create(s->comm, MOTION, &e->motion_solver));

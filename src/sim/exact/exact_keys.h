@@ -4,7 +4,8 @@
 #include "core/key_table.h"
 
 typedef struct exact_options {
-  double friction_stall_tolerance; /* friction error accepted when the solver stalls, in the norm of solver.friction */
+  double
+      friction_stall_tolerance; /* friction error accepted when the solver stalls, in the norm of solver.friction; NaN: see solver_stall_tolerance */
 } exact_options;
 extern const key_table exact_options_table;
 #endif

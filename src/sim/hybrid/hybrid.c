@@ -361,7 +361,7 @@ static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_stat
   PetscFunctionBegin;
   hybrid_attempt     now = {.h = (hybrid *)f};
   const step_attempt own = {hybrid_try, hybrid_finish, &now};
-  PetscCall(step_run_attempt(&now.h->layout, t, dt, &own, status, report));
+  PetscCall(step_run_attempt(f, &now.h->layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -182,10 +182,10 @@ static PetscErrorCode record_impulses(hybrid_contact *c, const step_layout *l, s
     add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
     PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
     sum->sliding += p->is_sliding;
-    sum->penetration = fmax(sum->penetration, -p->gap);
-    const double mu  = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
-    excess           = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
-    most             = fmax(most, p->pressed);
+    contact_summary_add_depth(sum, -p->gap, p->body[0], p->body[1]);
+    const double mu = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
+    excess          = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
+    most            = fmax(most, p->pressed);
   }
   if (most > 0.0) sum->cone_violation = fmax(0.0, excess) / most;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -304,6 +304,9 @@ static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_
   monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &result, report);
   if (stop_is_urgent()) *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   else if (!result.is_finite) *status = (step_status){STEP_NOT_FINITE, NULL, -1};
+  else if (!result.is_converged && !m->layout.accepts_unconverged &&
+           !(result.change <= solver_stall_tolerance(NAN, m->options.flow->tolerance)))
+    *status = (step_status){STEP_NOT_CONVERGED, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,7 +418,7 @@ static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step
   PetscFunctionBegin;
   monolith_attempt   now = {.m = (monolith *)f};
   const step_attempt own = {monolith_try, monolith_finish, &now};
-  PetscCall(step_run_attempt(&now.m->layout, t, dt, &own, status, report));
+  PetscCall(step_run_attempt(f, &now.m->layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -535,15 +538,15 @@ const formulation_ops   monolith_formulation = {
       .scene.meets_on_grid = true,
       .outer               = "coupling",
       .inner               = "pressure",
-      .report              = REPORT_OUTER | REPORT_LINEAR | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_GRANULAR,
-      .remedy              = "a larger mac.cfl or solver.monolith.max_outer_iterations",
-      .size                = sizeof(monolith),
-      .create              = monolith_create,
-      .probe               = monolith_probe,
-      .scene.check         = monolith_check,
-      .step                = monolith_advance,
-      .pressure            = monolith_pressure,
-      .fields              = monolith_fields,
-      .scene.describe      = monolith_describe,
-      .destroy             = monolith_destroy,
+      .report = REPORT_OUTER | REPORT_LINEAR | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_GRANULAR,
+      .remedy = "a larger mac.cfl or solver.monolith.max_outer_iterations",
+      .size   = sizeof(monolith),
+      .create = monolith_create,
+      .probe  = monolith_probe,
+      .scene.check    = monolith_check,
+      .step           = monolith_advance,
+      .pressure       = monolith_pressure,
+      .fields         = monolith_fields,
+      .scene.describe = monolith_describe,
+      .destroy        = monolith_destroy,
 };

@@ -327,6 +327,7 @@ void monolith_record_report(const monolith_flow *f, const mac_state *state, cons
   out->linear_iterations = flow->p_iterations + flow->pn_iterations;
   out->unified_solves    = flow->became_unified;
   out->residual          = flow->change;
+  out->unconverged       = !flow->is_converged;
   out->pressure_unknowns = f->problem.n_cells, out->stress_unknowns = f->problem.n_stress;
   out->stress_iterations       = flow->s_iterations;
   out->contact_iterations      = flow->n_iterations + flow->t_iterations;

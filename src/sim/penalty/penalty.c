@@ -218,6 +218,17 @@ static PetscErrorCode copy_to(Vec to, const double *from, int64_t n_blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Name the body with the largest residual at the result; the solver has evaluated it there. */
+static PetscErrorCode find_residual_body(penalty *p, step_report *report)
+{
+  const PetscScalar *g;
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(p->g, &g));
+  report->residual_body = step_layout_largest_residual(&p->system.layout, g);
+  PetscCall(VecRestoreArrayRead(p->g, &g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
@@ -245,14 +256,19 @@ static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report 
   report->gradient_directions = count.n_fallbacks;
   report->residual            = count.norm;
   report->gradient            = count.gradient_norm;
-  report->unconverged         = !(count.norm <= p->newton.tolerance);
+  PetscCall(find_residual_body(p, report));
+  /* The published norm is the smaller one of |g| and its gradient. */
+  const double residual = p->norm == PENALTY_NORM_IMPULSE ? fmin(count.norm, count.gradient_norm) : count.norm;
+  report->unconverged   = !(residual <= p->newton.tolerance);
   if (stop_is_urgent()) {
     *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
     *status = p->system.status.code != STEP_OK ? p->system.status : (step_status){STEP_NOT_FINITE, NULL, -1};
-  } else if (reason < 0 && !(report->residual <= p->newton.stall_tolerance)) {
-    /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. */
-    *status = (step_status){STEP_NOT_CONVERGED, NULL, -1};
+  } else if (!p->system.layout.accepts_unconverged &&
+             !(residual <= solver_stall_tolerance(p->newton.stall_tolerance, p->newton.tolerance))) {
+    /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. A
+     * stationary point of |g|^2 that is no root is not a solution either. */
+    *status = (step_status){STEP_NOT_CONVERGED, report->residual_body, -1};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -277,7 +293,7 @@ static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_sta
 {
   PetscFunctionBegin;
   const step_attempt own = {.attempt = penalty_try, .context = f};
-  PetscCall(step_run_attempt(&((penalty *)f)->system.layout, t, dt, &own, status, report));
+  PetscCall(step_run_attempt(f, &((penalty *)f)->system.layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,6 +10,9 @@
 static const key_spec retry_keys[] = {
   {.name = "halvings", .type = KEY_INT, .offset = offsetof(retry_options, halvings), .fallback = "6", .min = 0, .max = 20,
    .help = "how often the step may be halved after failures before the run stops"},
+  {.name = "accept_unconverged", .type = KEY_BOOL, .offset = offsetof(retry_options, accept_unconverged), .fallback = "false",
+   .help = "true: if the solver does not converge in the smallest step, its best state is accepted and counted in the quality block; "
+           "false: the run stops with exit code 4"},
   KEYS_END};
 static const key_table retry_table = {.name = "time.retry", .help = "What happens when a step fails: it is rolled back and "
                                                                     "repeated in substeps of half its length.",

@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 typedef struct {
-  int64_t halvings; /* maximum number of step halvings after a failed step */
+  int64_t halvings;           /* maximum number of step halvings after a failed step */
+  bool    accept_unconverged; /* accept the best state of the smallest step */
 } retry_options;
 typedef struct {
   double               end, step, frame; /* [s] end time, step length, time between frames */

@@ -38,6 +38,7 @@ struct formulation {
    * them. */
   const contact_points *points;
   const contact_forces *forces;
+  bool                  accepts_unconverged; /* set by app/run: the next step accepts the best state that its solvers reach */
 };
 
 /* Create a formulation for a scene, which must outlive it. On failure *out must still be destroyed. */

@@ -10,7 +10,7 @@ nonlinear_options nonlinear_defaults(const newton_options *newton)
 {
   return (nonlinear_options){
       .tolerance       = newton->tolerance,
-      .stall_tolerance = newton->stall_tolerance,
+      .stall_tolerance = solver_stall_tolerance(newton->stall_tolerance, newton->tolerance),
       .max_iterations  = newton->max_iterations,
       /* Far from the tolerance convergence is not monotone. 2 to 8 and 8 to 32 are equivalent for wisps, brushes, knots, ropes and
        * plates. progress 0.5 instead of 0.9 accepts steps of the knot with a residual of 0.028 that otherwise converge to 1e-4. */
@@ -39,11 +39,14 @@ typedef struct {
   bool                     is_renewed; /* linearise again at v */
   double                   best;       /* smallest residual norm */
   int64_t                  n_idle;     /* iterations since then */
+  double                  *stored;     /* [n_stored] v and arrays of the problem at the smallest norm; NULL: not stored */
+  int64_t                  n_stored;
+  double                   stored_norm;
 } nonlinear_work;
 
 static void free_work(nonlinear_work *w)
 {
-  MEMORY_FREE(&w->start, &w->last_solution, &w->mass, &w->inverse_scale);
+  MEMORY_FREE(&w->start, &w->last_solution, &w->mass, &w->inverse_scale, &w->stored);
   anderson_destroy(&w->past);
   step_line_search_destroy(&w->whole);
 }
@@ -58,6 +61,44 @@ static PetscErrorCode evaluate_at_state(nonlinear_work *w, bool with_tangent, do
   const double here = step_unknowns_norm(p->unknowns, p->layout, p->residual);
   if (isfinite(here)) *norm = here;
   else *status = (step_status){STEP_NOT_FINITE, NULL, -1};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copy v and the arrays of the problem to `stored`, or back. */
+static int64_t copy_arrays(nonlinear_work *w, bool is_back)
+{
+  nonlinear_array array[1 + NONLINEAR_MAX_ARRAYS] = {{w->p->v, w->n}};
+  const int       n_arrays                        = 1 + (w->p->list_arrays ? w->p->list_arrays(w->p->context, array + 1) : 0);
+  int64_t         at                              = 0;
+  for (int k = 0; k < n_arrays; ++k) {
+    double *here = array[k].values, *there = w->stored ? w->stored + at : NULL;
+    if (there) memcpy(is_back ? here : there, is_back ? there : here, (size_t)array[k].n * sizeof *here);
+    at += array[k].n;
+  }
+  return at;
+}
+
+/* Store the current solution if its norm is the smallest so far and unconverged steps are accepted. */
+static PetscErrorCode store_best(nonlinear_work *w)
+{
+  PetscFunctionBegin;
+  if (!w->p->layout->accepts_unconverged || !(w->now.norm < w->stored_norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  memory_free(&w->stored);
+  w->n_stored = copy_arrays(w, false);
+  PetscCall(memory_alloc("best state", w->n_stored, sizeof *w->stored, &w->stored));
+  (void)copy_arrays(w, false);
+  w->stored_norm = w->now.norm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The iteration did not converge: make the stored state the result. */
+static PetscErrorCode restore_best(nonlinear_work *w, step_status *status)
+{
+  PetscFunctionBegin;
+  if (status->code != STEP_NOT_CONVERGED || !w->stored) PetscFunctionReturn(PETSC_SUCCESS);
+  *status = (step_status){STEP_OK, NULL, -1};
+  (void)copy_arrays(w, true);
+  PetscCall(evaluate_at_state(w, true, &w->now.norm, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +196,8 @@ static PetscErrorCode restart(nonlinear_work *w, step_status *status)
   anderson_reset(&w->past);
   w->now.tolerance = forced_tolerance(w->o, w->now.norm);
   w->is_renewed    = true;
-  w->now.norm = w->best = INFINITY, w->n_idle = 0;
+  w->now.norm = w->best = w->stored_norm = INFINITY, w->n_idle = 0;
+  memory_free(&w->stored);
   if (status->code == STEP_OK) PetscCall(evaluate_at_state(w, true, &norm, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,8 +268,9 @@ static PetscErrorCode iterate(nonlinear_work *w, nonlinear_result *out, bool *is
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  w->n_idle          = now->norm < o->progress * w->best ? 0 : w->n_idle + 1;
-  w->best            = fmin(w->best, now->norm);
+  w->n_idle = now->norm < o->progress * w->best ? 0 : w->n_idle + 1;
+  w->best   = fmin(w->best, now->norm);
+  PetscCall(store_best(w));
   const bool is_idle = w->n_idle >= (now->norm <= o->stall_tolerance ? o->idle : o->idle_far);
   if (is_last || (is_idle && now->norm <= w->best)) { /* no further progress possible */
     if (!(now->norm <= o->stall_tolerance)) set_not_converged(w, status);
@@ -255,21 +298,24 @@ static PetscErrorCode solve_with_work(nonlinear_work *w, nonlinear_result *out, 
   out->first     = now->norm;
   bool is_done   = o->checks_start && now->norm <= o->tolerance;
   for (; status->code == STEP_OK && !is_done; ++now->k) PetscCall(iterate(w, out, &is_done, status));
+  PetscCall(restore_best(w, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_options *o, nonlinear_result *out, step_status *status)
 {
-  nonlinear_work w = {.p          = p,
-                      .o          = o,
-                      .n          = p->unknowns->n,
-                      .best       = INFINITY,
-                      .is_renewed = !o->is_linearised,
-                      .now        = {.norm = INFINITY, .before = INFINITY}};
+  nonlinear_work w = {.p           = p,
+                      .o           = o,
+                      .n           = p->unknowns->n,
+                      .best        = INFINITY,
+                      .stored_norm = INFINITY,
+                      .is_renewed  = !o->is_linearised,
+                      .now         = {.norm = INFINITY, .before = INFINITY}};
   PetscFunctionBegin;
   *out                      = (nonlinear_result){.first = INFINITY, .norm = INFINITY, .before = INFINITY};
   const PetscErrorCode code = solve_with_work(&w, out, status);
   out->norm = w.now.norm, out->before = w.now.before;
+  if (status->code == STEP_OK || status->code == STEP_NOT_CONVERGED) out->body = step_layout_largest_residual(p->layout, p->full);
   free_work(&w);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -277,8 +323,9 @@ PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_optio
 
 void nonlinear_record(const nonlinear_result *result, double tolerance, step_report *report)
 {
-  report->residual    = result->norm;
-  report->unconverged = !(result->norm <= tolerance);
+  report->residual      = result->norm;
+  report->residual_body = result->body;
+  report->unconverged   = !(result->norm <= tolerance);
 }
 
 void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, int64_t *n_unfinished,

@@ -6,6 +6,8 @@
  *            evaluate the residual x = g - H^T r at the solution, with norm |D^-1 x| (step_layout.h)
  *   until    the norm is at most `tolerance`, or the iteration has stalled and the norm is at most `stall_tolerance`
  *
+ * If the layout accepts unconverged steps, the state with the smallest norm is the result of an iteration that did not converge.
+ *
  * The next linearisation point v_k+1 is one of: the solution; the point of the line search if the slope of work changes sign along the
  * full step (step_line_search.h); a point improved by the problem; Anderson's combination of earlier solutions in the norm of kinetic
  * energy [WalkerNi2011]. If the residual is not finite at the combination, the solution is used.
@@ -57,6 +59,13 @@ typedef struct {
   bool    expects_tangent; /* set by solve: tangents are evaluated at the solution, because they will probably be needed */
 } nonlinear_state;
 
+/* An array that belongs to the solution of a problem, in addition to v: impulses, contact velocities. */
+typedef struct {
+  double *values;
+  int64_t n;
+} nonlinear_array;
+enum { NONLINEAR_MAX_ARRAYS = 4 };
+
 /* The equations of a step in free unknowns. Everything is borrowed. Functions whose status becomes negative end the iteration, or
  * the trial point of a line search. */
 typedef struct {
@@ -81,11 +90,15 @@ typedef struct {
   PetscErrorCode (*extend)(void *context, const nonlinear_state *now, bool is_end, bool *is_complete, step_status *status);
   /* Improve v, the solution, as the next linearisation point. *has_moved false: v is unchanged. NULL: none. */
   PetscErrorCode (*improve)(void *context, bool *has_moved, step_status *status);
+  /* List the arrays that are stored and restored together with v; their sizes may change only if `extend` adds contacts. Returns their
+   * number. NULL: none. */
+  int (*list_arrays)(void *context, nonlinear_array out[NONLINEAR_MAX_ARRAYS]);
 } nonlinear_problem;
 
 typedef struct {
-  double  first, norm, before; /* residual norm at the start (infinite: not evaluated), at the result, before the last iteration */
-  int64_t n_iterations;
+  double      first, norm, before; /* residual norm at the start (infinite: not evaluated), at the result, before the last iteration */
+  int64_t     n_iterations;
+  const char *body; /* with the largest part of the residual at the result; NULL: unknown */
 } nonlinear_result;
 
 /* Iterate p->v to the solution; initial guess p->v. Negative status: not converged (names the body of the largest residual),

@@ -2,15 +2,19 @@
 #include "sim/step/solver_options.h"
 #include <math.h>
 
+static const double STALL_FACTOR = 10.0;
+
+double solver_stall_tolerance(double given, double tolerance) { return isnan(given) ? STALL_FACTOR * tolerance : given; }
+
 /* clang-format off */
 #define KEYS_END {.name = NULL}
 
 static const key_spec newton_keys[] = {
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(newton_options, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1e6, .is_open = true,
    .help = "residual at which a step is solved: rms acceleration error of a body in units of acceleration_scale"},
-  {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(newton_options, stall_tolerance), .fallback = "0.1", .min = 0, .max = INFINITY,
+  {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(newton_options, stall_tolerance), .is_optional = true, .min = 0, .max = INFINITY,
    .help = "largest residual at which a step is accepted when the line search (exact, convex: the linearisations) makes no more "
-           "progress; above it the step is repeated with a smaller step"},
+           "progress; above it the step is repeated with a smaller step. 10 * tolerance if not given"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(newton_options, max_iterations), .fallback = "100", .min = 1, .max = 100000,
    .help = "maximum Newton iterations per step; exact: maximum linearisations; 1: the first linearisation is accepted without a "
            "check"},

@@ -6,7 +6,7 @@
 #include "optim/granular/granular.h"
 
 typedef struct {
-  double  tolerance, stall_tolerance; /* residual norms in units of acceleration_scale */
+  double  tolerance, stall_tolerance; /* residual norms in units of acceleration_scale; stall_tolerance NaN: see solver_stall_tolerance */
   double  acceleration_scale;         /* [m/s^2] */
   int64_t max_iterations;
 } newton_options;
@@ -30,6 +30,9 @@ typedef struct solver_options {
   const struct hybrid_options  *hybrid;
   const document_node          *petsc; /* block solver.petsc; NULL: not given */
 } solver_options;
+/* Largest error at which a result is accepted if its solver has stalled: `given`, or 10 * tolerance if it is NaN (not given). The factor
+ * separates stagnation just above the tolerance, which changes no digit that the tolerance guarantees, from unsolved equations. */
+double                 solver_stall_tolerance(double given, double tolerance);
 extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
                                                     * keys */
 #endif

@@ -2,12 +2,14 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
-PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_status *status, step_report *report)
+PetscErrorCode step_run_attempt(const formulation *f, step_layout *l, double t, double dt, const step_attempt *own, step_status *status,
+                                step_report *report)
 {
   PetscFunctionBegin;
   *status = (step_status){STEP_OK, NULL, -1};
   memset(report, 0, sizeof *report);
   report->friction_method = -1;
+  l->accepts_unconverged  = f->accepts_unconverged;
   PetscCall(step_layout_begin(l, t, dt, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   const PetscErrorCode code = own->attempt(own->context, status, report);

@@ -13,8 +13,9 @@ typedef struct {
   void (*finish)(void *context); /* frees the temporary data of an accepted or rejected attempt; NULL: no data */
   void *context;
 } step_attempt;
-/* Begin the step from t to t + dt with an empty report, then attempt it. */
-PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_status *status, step_report *report);
+/* Begin the step of formulation f from t to t + dt with an empty report, then attempt it. */
+PetscErrorCode step_run_attempt(const formulation *f, step_layout *l, double t, double dt, const step_attempt *own, step_status *status,
+                                step_report *report);
 
 /* First member of the structs of formulations whose contacts are rows. */
 typedef struct {

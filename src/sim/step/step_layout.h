@@ -26,6 +26,7 @@ typedef struct {
   int64_t        *prescribed; /* ascending */
   double         *prescribed_velocity;
   dependent_nodes dependent;
+  bool            accepts_unconverged; /* formulation.accepts_unconverged of this step */
 } step_layout;
 
 /* Fill in *l; destroy accepts zeros. */

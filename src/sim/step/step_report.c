@@ -1,5 +1,6 @@
 /* Generic functions over the table of step quantities. */
 #include "sim/step/step_report.h"
+#include <string.h>
 
 const char *const report_rule_names[] = {"sum", "maximum", "last", "sum"};
 
@@ -18,6 +19,9 @@ const report_quantity report_quantities[REPORT_N_QUANTITIES] = {
 
 void step_report_merge(step_report *sum, const step_report *substep)
 {
+  if (!sum->residual_body || substep->residual > sum->residual) sum->residual_body = substep->residual_body;
+  if (substep->contact.penetration > sum->contact.penetration)
+    memcpy(sum->contact.deepest, substep->contact.deepest, sizeof sum->contact.deepest);
 #define X(name, type, unit, rule, group, help) sum->name = MERGE_##rule(sum->name, substep->name);
   STEP_REPORT_TABLE(X)
 #undef X

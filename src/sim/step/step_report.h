@@ -53,7 +53,7 @@ typedef int64_t report_index;
   X(gradient, double, "1", MAX, GRADIENT,                                                                                          \
     "norm of the gradient of the squared residual (penalty); relative gradient of the last contact "                               \
     "problem (convex)")                                                                                                            \
-  X(unconverged, int64_t, "1", SUM, TOLERANCE, "substeps accepted although their residual exceeds solver.newton.tolerance")        \
+  X(unconverged, int64_t, "1", SUM, TOLERANCE, "substeps accepted although their residual exceeds solver.newton.tolerance, or solver.monolith.tolerance")        \
   X(gradient_directions, int64_t, "1", FALLBACK, SPRINGS, "Newton iterations that used the negative gradient as search direction") \
   X(friction_unconverged, int64_t, "1", FALLBACK, FRICTION_SOLVER, "friction problems accepted above solver.friction.tolerance")   \
   X(contact_unconverged, int64_t, "1", FALLBACK, CONVEX, "contact problems accepted above solver.convex.tolerance")                \
@@ -106,6 +106,7 @@ typedef struct {
   STEP_REPORT_TABLE(X)
 #undef X
   contact_summary contact;
+  const char     *residual_body; /* body with the largest part of `residual`, owned by the scene; NULL: unknown */
 } step_report;
 
 /* A line of the tables. */
