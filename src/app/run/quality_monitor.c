@@ -21,7 +21,7 @@
   X(ratio_a, int64_t, FIELD_I64, "1", "its first body")                                                                    \
   X(ratio_b, int64_t, FIELD_I64, "1", "its second body")                                                                   \
   X(halvings, int64_t, FIELD_I64, "1", "failed attempts")                                                                  \
-  X(has_energy, int64_t, FIELD_I64, "1", "1: the energies below are defined")                                              \
+  X(has_energy, int64_t, FIELD_I64, "1", "1: the energies below are defined, 2: after a step")                             \
   X(friction_work, double, FIELD_F64, "J", "energy dissipated by friction")                                                \
   X(least_energy, double, FIELD_F64, "J", "smallest energy so far")                                                        \
   X(increase, double, FIELD_F64, "J", "largest increase above an earlier minimum")                                         \
@@ -283,6 +283,11 @@ static void add_energy(quality_monitor *m, const body_totals *sum, double contac
     *m->has_energy      = 1;
     *m->least_energy    = energy;
     *m->least_potential = *m->most_potential = sum->potential;
+  }
+  /* Springs that are compressed at the start, as in an equilibrium: their energy is known after the first step. */
+  if (*m->has_energy == 1 && dt > 0.0) {
+    *m->has_energy = 2;
+    if (m->formulation->ops->report & REPORT_SPRINGS) *m->least_energy += contact;
   }
   *m->increase        = fmax(*m->increase, energy - *m->least_energy);
   *m->least_energy    = fmin(*m->least_energy, energy);

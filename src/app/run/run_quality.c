@@ -58,9 +58,11 @@ void run_quality_evaluate(run_quality *q, run_quality_sentences *to)
 {
   q->bad = (key_list){0, to->item};
   if (q->steps_above_tolerance > 0)
-    add_sentence(q, to, "%lld of %lld steps accepted above the tolerance, largest residual %.3g%s%.100s",
-                 (long long)q->steps_above_tolerance, (long long)q->steps, q->largest_residual, *q->largest_residual_body ? " in " : "",
-                 q->largest_residual_body);
+    add_sentence(
+        q, to,
+        "%lld of %lld steps accepted although the residual or a contact solver was above its tolerance, largest residual %.3g%s%.100s",
+        (long long)q->steps_above_tolerance, (long long)q->steps, q->largest_residual, *q->largest_residual_body ? " in " : "",
+        q->largest_residual_body);
   if (q->overlap_ratio > OVERLAP_BOUND)
     add_sentence(q, to, "bodies overlap by %.3g of the size of the smaller one, bound %g: %.200s", q->overlap_ratio, OVERLAP_BOUND,
                  q->overlap_ratio_bodies);

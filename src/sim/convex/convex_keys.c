@@ -37,7 +37,7 @@ static const key_spec convex_expert_keys[] = {
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .is_optional = true,
    .min = 0, .max = INFINITY,
    .help = "if rounding errors prevent the contact solver from reaching its tolerance, the step is accepted below this error; "
-           "otherwise it is repeated with a smaller step. 10 * solver.convex.tolerance if not given"},
+           "otherwise it is repeated with a smaller step. 10 * solver.convex.tolerance, at least 1e-7, if not given"},
   {.name = NULL}};
 static const key_table convex_expert_table = {.name = "solver.convex.expert", .help = "Parameters of the contact laws, and limits of the solver.", .size = sizeof(convex_options), .keys = convex_expert_keys};
 

@@ -388,7 +388,7 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   exact               *e      = (exact *)f;
   e->newton                   = o->solver->newton;
   e->friction                 = o->solver->friction;
-  e->friction_stall_tolerance = solver_stall_tolerance(o->solver->exact->friction_stall_tolerance, e->friction->tolerance);
+  e->friction_stall_tolerance = solver_contact_stall_tolerance(o->solver->exact->friction_stall_tolerance, e->friction->tolerance);
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
   PetscCall(linear_solver_create(s->comm, MOTION, &e->motion_solver));

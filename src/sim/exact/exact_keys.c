@@ -6,7 +6,7 @@
 static const key_spec keys[] = {
   {.name = "friction_stall_tolerance", .type = KEY_REAL, .offset = offsetof(exact_options, friction_stall_tolerance), .is_optional = true, .min = 0, .max = INFINITY,
    .help = "if the friction solver stalls, the step is accepted when its error is at most this; otherwise it is repeated with a smaller step. "
-           "10 * solver.friction.tolerance if not given"},
+           "10 * solver.friction.tolerance, at least 1e-7, if not given"},
   {.name = NULL}};
 /* clang-format on */
 const key_table exact_options_table = {.name = "solver.exact",

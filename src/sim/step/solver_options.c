@@ -2,9 +2,14 @@
 #include "sim/step/solver_options.h"
 #include <math.h>
 
-static const double STALL_FACTOR = 10.0;
+static const double STALL_FACTOR = 10.0, CONTACT_ROUNDING = 1e-7;
 
 double solver_stall_tolerance(double given, double tolerance) { return isnan(given) ? STALL_FACTOR * tolerance : given; }
+
+double solver_contact_stall_tolerance(double given, double tolerance)
+{
+  return isnan(given) ? fmax(CONTACT_ROUNDING, STALL_FACTOR * tolerance) : given;
+}
 
 /* clang-format off */
 #define KEYS_END {.name = NULL}

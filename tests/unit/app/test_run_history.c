@@ -92,7 +92,7 @@ static void formulations_have_their_columns(void **state)
                {"inner_iterations", "ch"},
                {"evaluations", "pech"},
                {"gradient", "pc"},
-               {"unconverged", "pech"},
+               {"unconverged", "pechm"},
                {"contact_energy", "p"},
                {"slip_angle_error", "p"},
                {"friction_angle_error", "pecm"},

@@ -108,7 +108,7 @@ static void status_counts_cases(void **state)
                 ": 4 cases of s\n  finished       1\n  failed         1  run them again with `stickslip sweep retry`\n"
                 "  stopped        1  to be continued\n  waiting        1  not started\n  3.0 s total wall time, 1 s per started case\n");
   assert_status(false, "\ncase 2 failed: contact.friction=0.1 what=two\n  diverged\n");
-  assert_status(true, "     2  failed           20       1.00  contact.friction=0.1 what=two  diverged\n");
+  assert_status(true, "     2  failed                        20       1.00  contact.friction=0.1 what=two  diverged\n");
 }
 
 /* Only failed cases with a given number are marked. */

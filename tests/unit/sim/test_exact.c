@@ -110,17 +110,17 @@ static void test_friction_angle(void **state)
     run_history_add_friction(sum.friction_work_done, sum.friction_work_deficit, &report);
     assert_close(sum.friction_work_done + sum.friction_work_deficit, all, expected > 0.0 ? 1e-12 : 1e-7);
     assert_close(sum.friction_angle_error, expected > 0.0 ? angle[k] : 0.0, 1e-12);
-    body_totals sum;
-    assert_ok(scene_totals(w.s, &sum));
-    history_values(&sum, 1, 0.01, 0.01, &report, 0, 0.0, values);
+    body_totals totals;
+    assert_ok(scene_totals(w.s, &totals));
+    history_values(&totals, 1, 0.01, 0.01, &report, 0, 0.0, values);
     assert_close(values[HISTORY_friction_angle_rms], expected, 1e-10);
   }
   /* All work is against the law. */
   step_report wrong = {0};
   run_history_add_friction(-3.0, 6.0, &wrong);
-  body_totals sum;
-  assert_ok(scene_totals(w.s, &sum));
-  history_values(&sum, 1, 0.01, 0.01, &wrong, 0, 0.0, values);
+  body_totals totals;
+  assert_ok(scene_totals(w.s, &totals));
+  history_values(&totals, 1, 0.01, 0.01, &wrong, 0, 0.0, values);
   assert_close(values[HISTORY_friction_angle_rms], M_PI, 1e-12);
   close_world(&w);
   assert_no_leak();

@@ -16,8 +16,9 @@ typedef struct {
   bool              needs_solution; /* the equation is invalid except at solutions of linearised problems and at the start */
   double            best_error;     /* the solve has this error, or its tolerance if that is larger; 0: exact */
   int               n_evaluations, n_linearisations, n_incomplete, stops_after, n_solves;
-  double            improved; /* improve sets all components to this */
-  double            third[N]; /* state of the third evaluation */
+  double            improved;   /* improve sets all components to this */
+  double            impulse[N]; /* the solution, as an array that belongs to v */
+  double            third[N];   /* state of the third evaluation */
   step_line_search *parts;
   double            tolerance[2000]; /* of the solves */
   scene             s;
@@ -60,6 +61,7 @@ static PetscErrorCode solve(void *context, nonlinear_state *now, step_status *st
   now->error                  = p->best_error > 0.0 ? fmax(now->tolerance, p->best_error) : 0.0;
   for (int i = 0; i < N; ++i) p->direction[i] = -p->residual[i] / p->slope[i] + now->error, p->v[i] += p->direction[i];
   memcpy(p->solution, p->v, sizeof p->v);
+  memcpy(p->impulse, p->v, sizeof p->v);
   if (p->n_solves == p->stops_after) stop_set_deadline(0.0);
   return PETSC_SUCCESS;
 }
@@ -81,6 +83,12 @@ static PetscErrorCode improve(void *context, bool *has_moved, step_status *statu
   return PETSC_SUCCESS;
 }
 
+static int list_arrays(void *context, nonlinear_array out[NONLINEAR_MAX_ARRAYS])
+{
+  out[0] = (nonlinear_array){((problem *)context)->impulse, N};
+  return 1;
+}
+
 static void set_up(equation g, problem *p)
 {
   *p   = (problem){.g = g, .slope = {1.0, 1.0, 1.0}, .scale = {1.0, 1.0, 1.0}, .improved = NAN};
@@ -100,11 +108,12 @@ static nonlinear_result run(problem *p, const nonlinear_options *o, step_code ex
                                     p->residual,
                                     p->residual,
                                     p->parts,
-                                    .evaluate  = evaluate,
-                                    .linearise = linearise,
-                                    .solve     = solve,
-                                    .extend    = p->n_incomplete > 0 ? extend : NULL,
-                                    .improve   = isnan(p->improved) ? NULL : improve};
+                                    .evaluate    = evaluate,
+                                    .linearise   = linearise,
+                                    .solve       = solve,
+                                    .extend      = p->n_incomplete > 0 ? extend : NULL,
+                                    .improve     = isnan(p->improved) ? NULL : improve,
+                                    .list_arrays = list_arrays};
   nonlinear_result        out;
   step_status             status = {STEP_OK, NULL, -1};
   assert_ok(nonlinear_solve(&driver, o, &out, &status));
@@ -226,6 +235,27 @@ static void test_stall(void **state)
     assert_true(report.residual == 0.01 && report.unconverged);
     nonlinear_record(&out, 0.01, &report);
     assert_false(report.unconverged);
+  }
+  assert_no_leak();
+}
+
+/* Each iteration multiplies the error by -3/2, so the first solution is the best one: the result if unconverged steps are accepted. */
+static void test_best_state(void **state)
+{
+  (void)state;
+  for (int accepts = 0; accepts < 2; ++accepts) {
+    problem           p;
+    nonlinear_options o = nonlinear_defaults(&newton);
+    o.max_iterations = 4, o.trials = 0;
+    set_up(linear, &p);
+    for (int i = 0; i < N; ++i) p.slope[i] = 0.4 * (1.0 + i);
+    p.l.accepts_unconverged    = accepts;
+    const nonlinear_result out = run(&p, &o, accepts ? STEP_OK : STEP_NOT_CONVERGED);
+    assert_int_equal(out.n_iterations, 4);
+    const double error = accepts ? 1.5 : 1.5 * 1.5 * 1.5 * -1.5;
+    for (int i = 0; i < N; ++i) assert_close(p.v[i], 1.0 + error, 1e-13);
+    assert_memory_equal(p.impulse, p.v, sizeof p.v);
+    assert_close(out.norm, fabs(error) * sqrt(14.0), 1e-12);
   }
   assert_no_leak();
 }
@@ -399,7 +429,8 @@ static void test_result_of_a_solver(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_linear_problems_take_one_iteration), cmocka_unit_test(test_line_search_finds_the_root),
-          cmocka_unit_test(test_parts_have_their_own_step_lengths), cmocka_unit_test(test_stall), cmocka_unit_test(test_single_iteration),
-          cmocka_unit_test(test_anderson), cmocka_unit_test(test_matrix_is_renewed), cmocka_unit_test(test_inexact_solves),
-          cmocka_unit_test(test_added_contacts_are_solved_again), cmocka_unit_test(test_improved_point), cmocka_unit_test(test_monotone),
-          cmocka_unit_test(test_interruption), cmocka_unit_test(test_result_of_a_solver))
+          cmocka_unit_test(test_parts_have_their_own_step_lengths), cmocka_unit_test(test_stall), cmocka_unit_test(test_best_state),
+          cmocka_unit_test(test_single_iteration), cmocka_unit_test(test_anderson), cmocka_unit_test(test_matrix_is_renewed),
+          cmocka_unit_test(test_inexact_solves), cmocka_unit_test(test_added_contacts_are_solved_again),
+          cmocka_unit_test(test_improved_point), cmocka_unit_test(test_monotone), cmocka_unit_test(test_interruption),
+          cmocka_unit_test(test_result_of_a_solver))

@@ -1,0 +1,119 @@
+# The quality block: unconverged steps are rejected, deep overlaps and energy from nowhere are reported, sound runs are not.
+. tests/integration/common.sh
+cat >"$work/drop.yaml" <<'END'
+stickslip: 1
+name: drop
+time: {end: 0.3, step: 1.0e-3}
+materials: {steel: {model: rigid, density: 1000}}
+bodies:
+  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.06], radius: 0.05}}}
+  floor: {kind: static, shape: {plane: {point: [0, 0, 0], normal: [0, 0, 1]}}}
+contact: {friction: 0.3, stiffness: 1.0e+4}
+output: {checkpoint: 0.1}
+END
+# value of an entry of the quality block of a run
+entry() { sed -n "/^quality:/,/^measures:/s/^  $2: //p" "$1/result.yaml"; }
+is() { [ "$(entry "$1" "$2")" = "$3" ] || { cat "$1/result.yaml"; fail "$2 is $(entry "$1" "$2") instead of $3"; }; }
+above() { awk -v x="$(entry "$1" "$2")" -v least="$3" 'BEGIN { exit !(x > least) }' || fail "$2 is $(entry "$1" "$2"), not above $3"; }
+result_has() { grep -qF -- "$2" "$1/result.yaml" || { cat "$1/result.yaml"; fail "result.yaml does not contain: $2"; }; }
+
+# --- sound runs ---
+for f in penalty exact convex hybrid; do
+  status 0 "$program" run "$work/drop.yaml" --set formulation=$f --out "$work/sound-$f" --no-picture --strict
+  grep -q "^status: finished$" "$work/sound-$f/result.yaml" || fail "$f: a falling ball has bad quality: $(entry "$work/sound-$f" bad)"
+  is "$work/sound-$f" steps 300; is "$work/sound-$f" steps_above_tolerance 0; is "$work/sound-$f" warnings 0
+  says "quality: steps 300, steps above tolerance 0"
+done
+pass "a ball that falls on the floor has a good quality in four formulations"
+grep -q "energy increase ratio  *0$" "$work/sound-penalty/summary.txt" || fail "summary.txt has no quality block"
+grep -q '<table class="pairs" id="quality">' "$work/sound-penalty/report.html" 2>/dev/null ||
+  { status 0 "$program" report "$work/sound-penalty"; grep -q '<table class="pairs" id="quality">' "$work/sound-penalty/report.html"; } || fail "no quality in the report"
+pass "summary.txt and the report contain the block"
+
+# --- deep overlaps ---
+soft="--set contact.stiffness=100"
+status 0 "$program" run "$work/drop.yaml" $soft --out "$work/soft" --no-picture
+says "finished, see quality: bodies overlap by 0.136 of the size of the smaller one, bound 0.1: ball, floor"
+result_has "$work/soft" "status: finished, see quality"; result_has "$work/soft" "exit_code: 0"
+is "$work/soft" deepest_overlap_bodies "ball, floor"; above "$work/soft" overlap_ratio 0.13
+pass "a soft contact: overlap of more than a tenth of the ball"
+status 5 "$program" run "$work/drop.yaml" $soft --out "$work/strict" --no-picture --strict
+result_has "$work/strict" "exit_code: 5"
+status 5 "$program" resume "$work/strict" --strict --no-picture && says "already finished"
+status 0 "$program" resume "$work/strict" --no-picture && says "already finished"
+status 5 "$program" run "$work/drop.yaml" $soft --set quality=strict --out "$work/key" --no-picture
+status 0 "$program" run "$work/drop.yaml" --set quality=strict --out "$work/key2" --no-picture
+pass "--strict and quality: strict end with exit code 5"
+"$program" run "$work/drop.yaml" $soft --out "$work/steps" --steps 10 --strict --no-picture >"$work/out" 2>&1 || fail "stopped runs are not strict"
+status 5 "$program" resume "$work/steps" --strict --no-picture
+pass "resume --strict"
+
+# --- energy ---
+# A lagged spring is unstable above 2 sqrt(m/k) = 14.5 ms.
+status 0 "$program" run "$work/drop.yaml" --set solver.penalty.expert.scheme=lagged_contact --set time.step=0.02 --set time.end=1 --out "$work/lag" --no-picture
+says "finished, see quality: the energy increased by"; above "$work/lag" energy_increase_ratio 0.5; above "$work/lag" energy_increase 100
+pass "a spring that creates energy"
+status 0 "$program" run "$work/drop.yaml" --set "bodies.ball.force=[0, 0, 10]" --out "$work/force" --no-picture
+is "$work/force" energy_not_checked "bodies.ball.force"
+grep -q "^  energy_increase" "$work/force/result.yaml" && fail "an energy increase in spite of an external force"
+status 0 "$program" run "$work/drop.yaml" --set "bodies.ball.force=[0, 0, 0]" --out "$work/noforce" --no-picture
+is "$work/noforce" energy_not_checked '""'; is "$work/noforce" energy_increase 0
+pass "external work is not an error, and its reason is named"
+
+# --- unconverged steps ---
+# JOB SETTINGS TEXT...: the job stops with code 4 and these texts; with accept_unconverged it finishes with bad quality.
+rejects() { # NAME JOB "SETTINGS" TEXT...
+  name=$1 file=$2 settings=$3; shift 3
+  status 4 "$program" run "$file" $settings --set time.retry.halvings=1 --out "$work/$name" --no-picture
+  for text in "did not converge" "residual " "accepted up to " "$@"; do
+    says "$text"; grep -qF -- "$text" "$work/$name/failure.txt" || fail "failure.txt does not contain: $text"
+    result_has "$work/$name" "$text"
+  done
+  result_has "$work/$name" "exit_code: 4"
+  status 0 "$program" run "$file" $settings --set time.retry.halvings=1 --set time.retry.accept_unconverged=true --out "$work/$name" --force --no-picture
+  says "finished, see quality: "; above "$work/$name" steps_above_tolerance 0; above "$work/$name" step_halvings 0
+  pass "$name: unconverged steps are rejected, or accepted and reported"
+}
+few="--set solver.newton.max_iterations=2"
+rejects penalty $here/small.yaml "--set time.end=0.004 --set time.frame=0 --set solver.newton.tolerance=1e-9 $few" "in body pad" "10 * solver.newton.tolerance"
+rejects exact $here/exact.yaml "--set time.end=0.008 --set time.frame=0 --set solver.newton.tolerance=1e-14 $few" "in body " "10 * solver.newton.tolerance"
+rejects convex $here/small.yaml "--set formulation=convex --set time.end=0.008 --set time.frame=0 --set solver.newton.tolerance=1e-14 $few" "in body " "10 * solver.newton.tolerance"
+rejects hybrid $here/hybrid.yaml "--set time.end=0.008 --set time.frame=0 --set solver.newton.tolerance=1e-14 $few" "in body " "10 * solver.newton.tolerance"
+rejects monolith $here/monolith.yaml "--set time.end=0.008 --set time.frame=0 --set solver.monolith.tolerance=1e-12 --set solver.monolith.max_outer_iterations=2" "10 * solver.monolith.tolerance"
+status 0 "$program" run $here/small.yaml --set time.end=0.004 --set time.frame=0 --set solver.newton.tolerance=1e-9 $few --set solver.newton.stall_tolerance=1 --out "$work/stall" --no-picture
+is "$work/stall" steps_above_tolerance 2; is "$work/stall" step_halvings 0
+says "exceeds solver.newton.tolerance 1e-09"
+pass "an explicit stall_tolerance accepts the steps; they are counted"
+
+# --- resume ---
+un="--set solver.newton.tolerance=1e-9 $few --set solver.newton.stall_tolerance=1 --set time.end=0.02"
+status 0 "$program" run $here/small.yaml $un --out "$work/whole" --no-picture --threads 1
+status 0 "$program" run $here/small.yaml $un --out "$work/part" --no-picture --steps 5 --threads 1
+result_has "$work/part" "status: stopped"; is "$work/part" steps_above_tolerance 5
+status 0 "$program" resume "$work/part" --no-picture --threads 1
+status 0 "$program" diff "$work/whole" "$work/part"
+block() { sed -n '/^quality:/,/^measures:/p' "$1/result.yaml"; }
+[ "$(block "$work/whole")" = "$(block "$work/part")" ] || { block "$work/whole"; block "$work/part"; fail "the quality block differs after a resume"; }
+is "$work/part" steps_above_tolerance 10
+pass "a resumed run has the block of the uninterrupted one"
+
+# --- sweeps ---
+cat >"$work/sweep.yaml" <<END
+sweep: 1
+name: s
+base: $work/drop.yaml
+vary: {contact.stiffness: [1.0e+4, 100]}
+END
+status 0 "$program" sweep "$work/sweep.yaml" --local -j 1 --out "$work/sweep"
+grep -q '"finished, see quality"' "$work/sweep/results.csv" && grep -q ',finished,' "$work/sweep/results.csv" || { cat "$work/sweep/results.csv"; fail "status in results.csv"; }
+status 0 "$program" sweep status "$work/sweep" --cases
+says "1 of the finished cases: see quality"; says "finished, see quality"; says "bodies overlap by 0.136"
+status 0 "$program" sweep run "$work/sweep" && says "2 cases finished, 0 failed"
+status 5 "$program" sweep run "$work/sweep" --strict
+status 5 "$program" sweep "$work/sweep.yaml" --local -j 1 --out "$work/sweep2" --strict
+result_has "$work/sweep2/cases/000002" "exit_code: 5"; result_has "$work/sweep2/cases/000001" "exit_code: 0"
+pass "sweep tables contain the status; --strict"
+status 0 "$program" sweep "$work/sweep.yaml" --script --strict --out "$work/sweep3"
+says "--requeue --strict"
+pass "the batch script passes --strict"
+echo "$count checks"
