@@ -4,11 +4,13 @@ job=$here/small.yaml
 # Values that must not depend on the number of starts.
 numbers_of() { grep -vE '^(program|host|threads|starts|begun|updated|seconds|user_seconds|peak_resident_memory|checksum):' "$1/result.yaml"; }
 # has DIR "key: value"
+# Quality may be bad: the pad is soft.
+finished() { grep -q "^status: finished" "$1/result.yaml" || { cat "$1/result.yaml"; fail "$1 is not finished"; }; }
 has() { grep -qxF -- "$2" "$1/result.yaml" || { cat "$1/result.yaml"; fail "$1 does not contain: $2"; }; }
 more="--set measure.gap.quantity=contacts --set measure.gap.every=0.006 --no-picture --threads 1"
 
 status 0 "$program" run "$job" --out "$work/whole" $more
-has "$work/whole" "status: finished"; has "$work/whole" "reason: end of time"; has "$work/whole" "exit_code: 0"; has "$work/whole" "starts: 1"
+finished "$work/whole"; has "$work/whole" "reason: end of time"; has "$work/whole" "exit_code: 0"; has "$work/whole" "starts: 1"
 # The statistics equal those of the measure tables.
 awk -F, 'NR == 2 { min = max = $3 } NR > 1 { if ($3 < min) { min = $3; at = $2 } last = $3 } END { print last; print min; print at }' \
   "$work/whole/measure/height.csv" >"$work/expected"
@@ -47,6 +49,6 @@ pass "failed, with the reason"
 # A damaged file loses only data that cannot be restored.
 printf 'damaged' >"$work/stopped/result.yaml"
 status 0 "$program" resume "$work/stopped" --no-picture --threads 1; says "result.yaml: is damaged"
-has "$work/stopped" "status: finished"; has "$work/stopped" "starts: 1"
+finished "$work/stopped"; has "$work/stopped" "starts: 1"
 [ "$(numbers_of "$work/whole")" = "$(numbers_of "$work/stopped")" ] || fail "after damage the numbers differ"
 pass "a damaged result is reported and rewritten"
