@@ -1320,7 +1320,7 @@ static PetscErrorCode solve_impulses(impulses *a, step_status *status)
   PetscFunctionBegin;
   impact_zones_clear(&a->zones);
   PetscCall(impulse_motion_begin(a));
-  if (a->options->thickness > 0.0) PetscCall(near_pass(a, status));
+  if (a->options->thickness > 0.0 && !a->options->skips_near) PetscCall(near_pass(a, status));
   if (status->code == STEP_OK) PetscCall(collision_pass(a, status));
   if (status->code == STEP_OK) PetscCall(impulse_contacts_gather(a));
   if (status->code == STEP_OK) PetscCall(check_zones(a, status));

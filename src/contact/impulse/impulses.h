@@ -75,6 +75,7 @@ typedef struct {
                            * is less */
   double  stiffness;      /* [N/m] of the spring between the features of a pair closer than the thickness */
   int64_t max_iterations; /* limit of iterations of the collision pass */
+  bool    skips_near;     /* no near pass: only colliding pairs receive impulses */
   bool    is_thorough;    /* every search tests all pairs, not only those that changed: slower, bit-identical result */
 } impulse_options;
 typedef struct {

@@ -114,9 +114,9 @@ static void test_momentum(void **state)
   (void)state;
   check_momentum("{integrator: symplectic}", false, 1e-12, 1e-10);
   check_momentum("{integrator: symplectic, grid: {expert: {damps_sliding: false}}}", false, 1e-12, 1e-10);
-  check_momentum("{momentum_correction: rigid}", true, 1e-12, 1e-10);
-  check_momentum("{momentum_correction: linear}", true, 1e-12, 1.0);
-  check_momentum("{momentum_correction: rigid, expert: {prescribed_nodes: contact}}", true, 1e-12, 1e-10);
+  check_momentum("{contact: impulses, momentum_correction: rigid}", true, 1e-12, 1e-10);
+  check_momentum("{contact: impulses, momentum_correction: linear}", true, 1e-12, 1.0);
+  check_momentum("{contact: impulses, momentum_correction: rigid, expert: {prescribed_nodes: contact}}", true, 1e-12, 1e-10);
   assert_no_leak();
 }
 
@@ -160,11 +160,11 @@ static void test_forces(void **state)
       "  sheet: {kind: cloth, sheet: {corner: [-0.2, -0.2, 0], u: [0.4, 0, 0], v: [0, 0.4, 0], cells: [6, 6]}, mass_per_area: 20, stretch: "
       "1000}\n"};
   for (int k = 0; k < 3; ++k) {
-    check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {spacing: 0.04}}");
-    check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {transfer: none}}");
+    check_force(others[k], 4e-3, "{contact: impulses, momentum_correction: linear, grid: {spacing: 0.04}}");
+    check_force(others[k], 4e-3, "{contact: impulses, momentum_correction: linear, grid: {transfer: none}}");
   }
   check_force(others[0], 8e-4, "{integrator: symplectic}");
-  check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{momentum_correction: linear}");
+  check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{contact: impulses, momentum_correction: linear}");
   assert_no_leak();
 }
 
@@ -181,7 +181,7 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
                 "  stone: {model: rigid, density: 2000}\ntime: {end: 1, step: %g}\nbodies:\n"
                 "  ball: {kind: fem, material: stiff, spacing: 0.03, shape: {sphere: {center: [0, 0, 0.105], radius: 0.1}}, "
                 "velocity: [0.3, 0.1, -1]}\n%s"
-                "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-7}, hybrid: {grid: {transfer: none}, "
+                "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-7}, hybrid: {contact: impulses, grid: {transfer: none}, "
                 "impulses: {thickness: 1.0e-4}, expert: {prescribed_nodes: %s}, momentum_correction: %s}}\n",
            dt, other, holds, fix);
   open_world(text, &w);
@@ -290,7 +290,7 @@ static void test_held(void **state)
       "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.18], radius: 0.1}}, velocity: [0, 0, -2]}\n"
       "  block: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.2, -0.2, -0.2], max: [0.2, 0.2, 0]}}, "
       "hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, -0.05]}}}]}\n"
-      "contact: {friction: 0.5}\nsolver: {hybrid: {grid: {spacing: 0.02}}}\n",
+      "contact: {friction: 0.5}\nsolver: {hybrid: {contact: impulses, grid: {spacing: 0.02}}}\n",
       &w);
   call(&w, &e);
   const nodal_body *b = nodal(&w, "block"), *ball = nodal(&w, "ball");
@@ -320,7 +320,7 @@ static void run_motion(int threads, double *x, int64_t most, int64_t *inner)
            "  right: {kind: fem, material: rubber, spacing: 0.03, damping: {stiffness: 0.01}, shape: {box: {min: [0, -0.05, -0.12], "
            "max: [0.2, 0.15, 0.08]}}, "
            "hold: [{inside: {box: {min: [0.19, -1, -1], max: [1, 1, 1]}}, axes: [x, z]}]}\n"
-           "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {}}\n";
+           "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {contact: impulses}}\n";
   team_set_threads(threads);
   open_world(text, &w);
   bool has_met = false;
@@ -373,7 +373,7 @@ static void test_cubes(void **state)
         "[-0.15, 0.2, 0.2]}}, velocity: [1, 0.1, 0]}\n"
         "  b: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [0.12, -0.05, -0.15], max: "
         "[0.32, 0.15, 0.05]}}, velocity: [-1, 0, 0.2]}\n"
-        "contact: {friction: 0}\nsolver: {hybrid: {grid: %s, impulses: {enabled: false}}}\n",
+        "contact: {friction: 0}\nsolver: {hybrid: {contact: impulses, grid: %s, impulses: {enabled: false}}}\n",
         grids[c]);
     open_world(text, &w);
     step(&w);
@@ -408,7 +408,7 @@ static void test_cubes(void **state)
 static void test_plane(void **state)
 {
   (void)state;
-  static const char *const options[] = {"{grid: {transfer: none}}", "{grid: {spacing: 0.1, region: colliding}}"};
+  static const char *const options[] = {"{contact: impulses, grid: {transfer: none}}", "{contact: impulses, grid: {spacing: 0.1, region: colliding}}"};
   for (int c = 0; c < 2; ++c) {
     world       w;
     witness     e;
