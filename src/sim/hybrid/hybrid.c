@@ -162,10 +162,17 @@ static void check_fix(const scene *s, int i, diagnostics *d)
         "of mass removes angular momentum that solver.hybrid.momentum_correction: rigid would restore: use momentum_correction: linear");
 }
 
+/* Whether all options of the grid are those of a job without solver.hybrid.grid. The resolved job contains the defaults. */
+static bool is_default_grid(const hybrid_grid *g)
+{
+  return !isfinite(g->spacing) && g->transfer == HYBRID_TRANSFER_AUGURY && g->max_iterations == HYBRID_GRID_ITERATIONS &&
+         g->damps_sliding && g->resampling && g->region == AUGURY_APPROACHING && g->cohesion == HYBRID_COHESION_NEAREST;
+}
+
 /* Report keys without effect, and bodies that the method of contact does not support. */
 static void check_method(const scene *s, diagnostics *d)
 {
-  static const char *const blocks[] = {NULL, "impulses", "expert"}, *const keys[] = {"grid", "stiffness", "prescribed_nodes"};
+  static const char     none[] = "has no effect with contact: coulomb; remove it, or set solver.hybrid.contact: impulses";
   const hybrid_options *o      = s->options->solver->hybrid;
   const document_node  *solver = document_find(s->options->root, "solver"), *hybrid = solver ? document_find(solver, "hybrid") : NULL;
   if (hybrid_contact_method(s, o) != HYBRID_CONTACT_COULOMB) return;
@@ -173,16 +180,12 @@ static void check_method(const scene *s, diagnostics *d)
     diagnostics_add_under(d, hybrid, "solver.hybrid", "contact",
                           "coulomb: contact of bodies of kind mpm uses the grid; remove it, or set impulses");
   if (o->integrator == HYBRID_SYMPLECTIC)
-    diagnostics_add_under(d, hybrid, "solver.hybrid", "contact",
-                          "coulomb: the contact forces are implicit, not supported by integrator: symplectic; remove it, or set impulses");
-  for (int k = 0; k < 3; ++k) {
-    const document_node *block = hybrid && blocks[k] ? document_find(hybrid, blocks[k]) : hybrid;
-    char                 path[64];
-    snprintf(path, sizeof path, "solver.hybrid%s%s", blocks[k] ? "." : "", blocks[k] ? blocks[k] : "");
-    if (block && document_find(block, keys[k]))
-      diagnostics_add_under(d, block, path, keys[k],
-                            "has no effect with contact: coulomb; remove it, or set solver.hybrid.contact: impulses");
-  }
+    diagnostics_add_under(
+        d, hybrid, "solver.hybrid", "contact",
+        "coulomb: contact forces are implicit, which integrator: symplectic does not support; remove it, or set impulses");
+  if (!is_default_grid(o->grid)) diagnostics_add_under(d, hybrid, "solver.hybrid", "grid", none);
+  if (isfinite(o->impulses->stiffness)) diagnostics_add_under(d, hybrid, "solver.hybrid", "impulses.stiffness", none);
+  if (o->prescribed_nodes != HYBRID_PRESCRIBED_SURFACE) diagnostics_add_under(d, hybrid, "solver.hybrid", "expert.prescribed_nodes", none);
 }
 
 /* Report triangles that cannot be sampled for the given cell size. */
@@ -542,7 +545,7 @@ static const unused_key unused[] = {
     {"contact.pairs.friction_transverse", "its friction cones are circular", false},
     {"contact.overlap_correction", "surfaces do not overlap", true},
     {"contact.overlap_correction_speed", "surfaces do not overlap", true},
-    {"output.fclib", "it does not solve a friction problem", true},
+    {"output.fclib", "only formulation exact writes its contact problems", true},
     {.path = NULL}};
 const formulation_ops hybrid_formulation = {
     .scene.name         = "hybrid",

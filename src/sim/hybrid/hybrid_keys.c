@@ -112,7 +112,7 @@ static const key_spec keys[] = {
    .fallback = "auto", .help = "method of contact"},
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,
    .choice_help = integrator_help, .fallback = "backward_euler", .help = "time integrator of bodies made of nodes"},
-  {.name = "grid", .type = KEY_TABLE, .offset = offsetof(hybrid_options, grid), .table = &grid_table, .fallback = "{}", .help = "contact through a grid"},
+  {.name = "grid", .type = KEY_TABLE, .offset = offsetof(hybrid_options, grid), .table = &grid_table, .fallback = "{}", .only_if = {"contact", "auto impulses"}, .help = "contact through a grid"},
   {.name = "impulses", .type = KEY_TABLE, .offset = offsetof(hybrid_options, impulses), .table = &impulse_table, .fallback = "{}",
    .help = "geometric impulses, which prevent intersections"},
   {.name = "momentum_correction", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_correction), .choices = fixes, .choice_help = fix_help,

@@ -10,6 +10,8 @@ enum { HYBRID_CORRECTION_NONE, HYBRID_CORRECTION_LINEAR, HYBRID_CORRECTION_RIGID
 enum { HYBRID_PRESCRIBED_CONTACT, HYBRID_PRESCRIBED_SURFACE };
 enum { HYBRID_CONTACT_AUTO, HYBRID_CONTACT_COULOMB, HYBRID_CONTACT_IMPULSES };
 
+enum { HYBRID_GRID_ITERATIONS = 5 }; /* default of max_iterations */
+
 typedef struct {
   double  spacing;                   /* [m] cell size. NaN: that of bodies of kind mpm, else the mean edge of deformable boundaries */
   int     transfer;                  /* HYBRID_TRANSFER_... */
