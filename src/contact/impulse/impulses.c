@@ -1341,6 +1341,33 @@ PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impul
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode impulses_find_near(impulses *a, double distance, const impulse_step *step, int64_t *n, impulse_near **list)
+{
+  const broad_phase_surfaces *b = &a->scene.surfaces;
+  int64_t                     bad;
+  PetscFunctionBegin;
+  *n = 0, *list = NULL;
+  a->step = step;
+  impact_zones_clear(&a->zones);
+  for (int64_t i = 0; i < b->n_vertices; ++i) a->leader[i] = a->unit[i];
+  const PetscErrorCode code = impulse_search_all(a, step->x0, step->x0, distance, &bad);
+  a->step                   = NULL;
+  PetscCall(code);
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("near pairs", a->n, sizeof **list, list));
+  for (int64_t i = 0; i < a->n; ++i) {
+    const meeting *m  = &a->found[i];
+    impulse_near  *to = &(*list)[i];
+    to->gap           = m->gap;
+    to->body[0]       = b->n_bodies ? b->body[m->node[0]] : 0;
+    to->body[1]       = m->kind == MEETING_POINT_WALL ? step->wall[m->second].body : b->n_bodies ? b->body[m->node[3]] : 0;
+    v3_set(to->place, 0.0, 0.0, 0.0);
+    for (int k = 0; k < n_first_of(m); ++k) v3_axpy(to->place, fabs(m->weight[k]), step->x0 + 3 * (int64_t)m->node[k]);
+  }
+  *n = a->n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- results ---- */
 
 const double *impulses_ends(const impulses *a) { return a->x1; }

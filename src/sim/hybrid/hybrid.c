@@ -16,6 +16,7 @@
  *
  * Contact uses the geometry of the start of the step. The new state contains the end points of the trajectories themselves, so
  * that separate surfaces stay separate. A step without contact is free motion. */
+#include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
@@ -188,14 +189,36 @@ static void check_method(const scene *s, diagnostics *d)
   if (o->prescribed_nodes != HYBRID_PRESCRIBED_SURFACE) diagnostics_add_under(d, hybrid, "solver.hybrid", "expert.prescribed_nodes", none);
 }
 
-/* Report triangles that cannot be sampled for the given cell size. */
+/* Warn of bodies that the near pass of impulses will push apart. Coulomb steps keep a distance too small to matter. */
+static PetscErrorCode warn_of_near_bodies(const scene *s, hybrid_contact *c)
+{
+  impulse_near *list;
+  int64_t       n;
+  char          subject[300];
+  PetscFunctionBegin;
+  if (c->is_coulomb) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(hybrid_contact_find_near(c, s, &n, &list));
+  for (int64_t i = 0; i < n; ++i) {
+    snprintf(subject, sizeof subject, "%.140s, %.140s", s->bodies[list[i].body[0]].name, s->bodies[list[i].body[1]].name);
+    warning_list_add(
+        s->warnings, "within-thickness", subject,
+        "start %.3g m apart at (%.4g, %.4g, %.4g), closer than solver.hybrid.impulses.thickness = %.3g m: contact will push them "
+        "apart; move them, or set a smaller thickness",
+        list[i].gap, list[i].place[0], list[i].place[1], list[i].place[2], c->thickness);
+  }
+  memory_free(&list);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Report triangles that cannot be sampled for the given cell size, and bodies that start within the thickness. */
 static PetscErrorCode check_cells(const scene *s, diagnostics *d)
 {
   hybrid_contact c = {0};
   PetscFunctionBegin;
   const document_node *root = s->options->root, *solver = document_find(root, "solver");
   const document_node *grid = document_find(solver ? document_find(solver, "hybrid") : NULL, "grid");
-  const PetscErrorCode code = hybrid_contact_create(s, s->options->solver->hybrid, &c);
+  PetscErrorCode       code = hybrid_contact_create(s, s->options->solver->hybrid, &c);
+  if (!code) code = warn_of_near_bodies(s, &c);
   hybrid_contact_destroy(&c);
   if (!diagnostics_take(d, grid ? grid : root, "solver.hybrid.grid", "spacing", code)) PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -517,6 +540,7 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
     h->tries_exact[i]       = !nodal || tetrahedra_of(nodal);
   }
   PetscCall(hybrid_momentum_create(s, &h->momentum));
+  log_info("hybrid: surfaces keep a distance of %.3g m (solver.hybrid.impulses.thickness)", h->contact.thickness);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

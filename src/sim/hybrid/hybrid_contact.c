@@ -420,6 +420,51 @@ void hybrid_contact_destroy(hybrid_contact *c)
   hybrid_boundary_destroy(&c->boundary);
 }
 
+/* Place wall k for a pose of its body. */
+static void set_wall_at(hybrid_contact *c, int k, const rigid_frame *pose)
+{
+  const double *n = c->wall_solid[k]->normal;
+  double        foot[3];
+  v3_scale(foot, c->wall_solid[k]->offset, n);
+  m3_mulv(c->wall[k].normal, pose->R, n);
+  rigid_frame_to_world(pose, foot, c->wall[k].point);
+}
+
+/* Keep the closest pair of each two bodies. */
+static int64_t select_closest(int64_t n, impulse_near *list)
+{
+  int64_t m = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    impulse_near one = list[i];
+    if (one.body[0] > one.body[1]) one.body[0] = list[i].body[1], one.body[1] = list[i].body[0];
+    int64_t k = 0;
+    while (k < m && (list[k].body[0] != one.body[0] || list[k].body[1] != one.body[1])) ++k;
+    if (k == m) list[m++] = one;
+    else if (one.gap < list[k].gap) list[k] = one;
+  }
+  return m;
+}
+
+PetscErrorCode hybrid_contact_find_near(hybrid_contact *c, const scene *s, int64_t *n, impulse_near **list)
+{
+  const scene_surfaces *f = c->boundary.surfaces;
+  rigid_frame          *frames;
+  double               *x, *v;
+  PetscFunctionBegin;
+  *n = 0, *list = NULL;
+  if (!c->impulses) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("near pairs", ARRAY(x, 3 * f->n_vertices), ARRAY(v, 3 * f->n_vertices), ARRAY(frames, s->n_frames)));
+  PetscErrorCode code = scene_surfaces_place(f, s, 0.0, x);
+  if (!code) code = scene_frames(s, 0.0, 0.0, NULL, frames);
+  for (int k = 0; k < c->n_walls && !code; ++k) set_wall_at(c, k, &frames[s->bodies[c->wall[k].body].frame]);
+  const impulse_step start = {1.0, x, v, c->rigid, c->wall, NULL};
+  if (!code) code = impulses_find_near(c->impulses, c->thickness, &start, n, list);
+  MEMORY_FREE(&x, &v, &frames);
+  PetscCall(code);
+  *n = select_closest(*n, *list);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table)
 {
   field_group *g;
@@ -561,11 +606,7 @@ static void set_movers(hybrid_contact *c, const step_layout *l)
     impulse_wall      *to   = &c->wall[k];
     const int          i    = l->scene->bodies[to->body].frame;
     const rigid_frame *pose = &l->frames0[i];
-    const double      *n    = c->wall_solid[k]->normal;
-    double             foot[3];
-    v3_scale(foot, c->wall_solid[k]->offset, n);
-    m3_mulv(to->normal, pose->R, n);
-    rigid_frame_to_world(pose, foot, to->point);
+    set_wall_at(c, k, pose);
     v3_sub(to->v, l->frames[i].c, pose->c);
     v3_scale(to->v, 1.0 / l->dt, to->v);
   }

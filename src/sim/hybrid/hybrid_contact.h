@@ -71,6 +71,9 @@ int hybrid_contact_method(const scene *s, const hybrid_options *options);
 /* Fill in *c, which is zero; destroy accepts a partly created struct. */
 PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *options, hybrid_contact *c);
 void           hybrid_contact_destroy(hybrid_contact *c);
+/* The closest pair of features of each two bodies that start the run closer than the thickness, in the order of the bodies: *list [n],
+ * allocated, memory_free. */
+PetscErrorCode hybrid_contact_find_near(hybrid_contact *c, const scene *s, int64_t *n, impulse_near **list);
 PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 /* Compute c->boundary.v, c->boundary.A and c->vu after contact from the free motion l->v. The status is negative if collisions remain. */
 PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,

@@ -533,7 +533,37 @@ static void test_block_sticks(void **state)
   assert_no_leak();
 }
 
+/* Bodies that start within the thickness are reported, with contact: impulses: a vertex above a half-space, and two boxes. */
+static void test_near_bodies_are_reported(void **state)
+{
+  static const char *const methods[] = {"coulomb", "impulses"};
+  (void)state;
+  for (int k = 0; k < 2; ++k) {
+    world w;
+    char  text[2000];
+    snprintf(text, sizeof text,
+             HEAD
+             "  wood: {model: rigid, density: 400}\ntime: {end: 1, step: 4.0e-3}\nbodies:\n"
+             "  low: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 0.002], max: [0.1, 0.1, 0.1]}}}\n"
+             "  high: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 0.1005], max: [0.1, 0.1, 0.2]}}}\n"
+             "  far: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0.2, 0, 0.1], max: [0.3, 0.1, 0.2]}}}\n"
+             "  floor: {kind: static, shape: {plane: {}}}\n"
+             "contact: {friction: 0.3}\nsolver: {hybrid: {contact: %s, impulses: {thickness: 3.0e-3}}}\n",
+             methods[k]);
+    open_world(text, &w);
+    assert_int_equal(warning_list_count(w.s->warnings), k == 0 ? 0 : 2);
+    for (int i = 0; i < 2 && k == 1; ++i) {
+      assert_string_equal(warning_list_code(w.s->warnings, i), "within-thickness");
+      assert_non_null(
+          strstr(warning_list_text(w.s->warnings, i), i == 0 ? "low, high: start 0.0005 m apart" : "low, floor: start 0.002 m apart"));
+    }
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_motion), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces),
-          cmocka_unit_test(test_coulomb_steps_with_collisions), cmocka_unit_test(test_block_sticks), cmocka_unit_test(test_energy),
-          cmocka_unit_test(test_mass_damping), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held),
-          cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane), cmocka_unit_test(test_unsolved_steps_are_reported))
+          cmocka_unit_test(test_coulomb_steps_with_collisions), cmocka_unit_test(test_block_sticks),
+          cmocka_unit_test(test_near_bodies_are_reported), cmocka_unit_test(test_energy), cmocka_unit_test(test_mass_damping),
+          cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held), cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane),
+          cmocka_unit_test(test_unsolved_steps_are_reported))
