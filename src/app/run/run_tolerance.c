@@ -84,7 +84,8 @@ void run_explain_rejection(const formulation_ops *ops, const solver_options *o, 
   else n += snprintf(text + n, size - (size_t)n, ": %s unknown", e.what);
   if ((size_t)n >= size) return;
   if (isnan(e.given) && is_friction)
-    snprintf(text + n, size - (size_t)n, ", accepted up to %.3g, see %s", solver_contact_stall_tolerance(e.given, e.tolerance), e.given_key);
+    snprintf(text + n, size - (size_t)n, ", accepted up to %.3g, see %s", solver_contact_stall_tolerance(e.given, e.tolerance),
+             e.given_key);
   else if (isnan(e.given))
     snprintf(text + n, size - (size_t)n, ", accepted up to %.3g = 10 * %s", solver_stall_tolerance(e.given, e.tolerance), e.tolerance_key);
   else snprintf(text + n, size - (size_t)n, ", accepted up to %s %.3g", e.given_key, e.given);
