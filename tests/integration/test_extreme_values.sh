@@ -46,3 +46,19 @@ for formulation in exact convex monolith penalty; do
   done
   pass "$formulation: contact with friction 1e8 and 1e12"
 done
+
+# A rod whose stiffness exceeds its mass by more than double precision can represent: a failed step, not an internal error.
+cat >"$work/rod.yaml" <<END
+stickslip: 1
+name: rod
+formulation: exact
+time: {end: 0.002, step: 1.0e-3, retry: {halvings: 1}}
+materials: {nylon: {model: linear_corotated, density: 1150, youngs_modulus: 1.0e30, poisson_ratio: 0.3}}
+bodies:
+  b: {kind: rod, model: discrete_elastic_rod, material: nylon, section: {circle: 1.0e-3}, curve: {line: {from: [0, 0, 0.1], to: [0.3, 0, 0.1]}}, segments: 6}
+END
+for formulation in exact convex; do
+  status 4 "$program" run "$work/rod.yaml" --out "$work/run" --force --no-picture --set formulation=$formulation
+  grep -q 'not positive definite' "$work/run/failure.txt" || fail "$formulation: the reason is not named"
+  pass "$formulation: a stiffness beyond double precision is a failed step"
+done
