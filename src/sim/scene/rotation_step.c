@@ -37,7 +37,7 @@ static void warn_rigid_body(const rigid_body *b, const char *path, double dt, wa
 
 static void warn_links(const articulated_body *b, const char *path, double dt, warning_list *warnings)
 {
-  double       loss = 0.0, angle = 0.0;
+  double loss = 0.0, angle = 0.0;
   for (int i = 0; i < b->tree.n; ++i) {
     const double a = dt * v3_norm(b->w + 3 * i), l = loss_per_revolution(b->tree.inertia + 9 * i, a);
     if (l > LARGEST_LOSS) angle = fmax(angle, a);
