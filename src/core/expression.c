@@ -331,7 +331,13 @@ static dual look_up(const expression *e, dual a)
   return (dual){row[2 * low + 1] + slope * (a.v - row[2 * low]), slope * a.d};
 }
 
-static dual expression_run(const expression *e, const double *vars, int var)
+static bool is_comparison(operation op)
+{
+  return op == OP_LESS || op == OP_LESS_EQUAL || op == OP_GREATER || op == OP_GREATER_EQUAL || op == OP_EQUAL || op == OP_NOT_EQUAL;
+}
+
+/* is_finite may be NULL. */
+static dual expression_run(const expression *e, const double *vars, int var, bool *is_finite)
 {
   dual stack[STACK];
   int  top = 0;
@@ -342,19 +348,27 @@ static dual expression_run(const expression *e, const double *vars, int var)
     case 1: stack[top - 1] = c->op == OP_TABLE ? look_up(e, stack[top - 1]) : apply_one(c->op, stack[top - 1]); break;
     case 2:
       --top;
+      if (is_finite && is_comparison(c->op)) *is_finite = *is_finite && isfinite(stack[top - 1].v) && isfinite(stack[top].v);
       stack[top - 1] = apply_two(c->op, stack[top - 1], stack[top]);
       break;
     default: top -= 2; stack[top - 1] = stack[top - 1].v != 0.0 ? stack[top] : stack[top + 1];
     }
   }
+  if (is_finite) *is_finite = *is_finite && isfinite(stack[0].v);
   return stack[0]; /* cppcheck-suppress uninitvar */
 }
 
-double expression_value(const expression *e, const double *vars) { return expression_run(e, vars, -1).v; }
+double expression_value(const expression *e, const double *vars) { return expression_run(e, vars, -1, NULL).v; }
+
+double expression_value_checked(const expression *e, const double *vars, bool *is_finite)
+{
+  *is_finite = true;
+  return expression_run(e, vars, -1, is_finite).v;
+}
 
 double expression_derivative(const expression *e, const double *vars, int var, double *value)
 {
-  const dual r = expression_run(e, vars, var);
+  const dual r = expression_run(e, vars, var, NULL);
   if (value) *value = r.v;
   return r.d;
 }

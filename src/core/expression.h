@@ -26,6 +26,8 @@ void expression_destroy(expression **e);
 /* Copy the name at character position `place` of `text` to `word` (`size` bytes), for messages; "" if there is no name. */
 void   expression_word(const char *text, int place, size_t size, char *word);
 double expression_value(const expression *e, const double *vars);
+/* The same; *is_finite: the result and both sides of every comparison are finite. */
+double expression_value_checked(const expression *e, const double *vars, bool *is_finite);
 /* Derivative with respect to variable `var`, by dual numbers; *value is the function value. Comparisons, floor and ceil have derivative 0. */
 double expression_derivative(const expression *e, const double *vars, int var, double *value);
 #endif

@@ -44,6 +44,9 @@ int key_table_names(const key_table *table, int variant, const char **names)
   return n;
 }
 
+/* Largest magnitude of numbers with a unit. Products of a few of them, such as energies, then do not overflow. */
+static const double LARGEST_QUANTITY = 1e30;
+
 key_range key_spec_range(const key_spec *spec)
 {
   key_range r = {spec->min, spec->max, spec->is_open};
@@ -334,6 +337,11 @@ static bool read_number(reader *r, const key_spec *spec, const document_node *no
     else report_error(r, node->mark, at, "expected %s, got %s", words, GOT(node));
     return false;
   case KEY_TEXT_OK: break;
+  }
+  if (real && *key_spec_unit(spec) && fabs(*real) > LARGEST_QUANTITY) {
+    report_error(r, node->mark, at, "%.48s is out of range: quantities must be between %g and %g %s, because their squares must be finite",
+                 node->text, -LARGEST_QUANTITY, LARGEST_QUANTITY, key_spec_unit(spec));
+    return false;
   }
   const key_range range = key_spec_range(spec);
   if (!key_range_has(range, whole ? (double)*whole : *real)) {

@@ -88,6 +88,7 @@ static const malformed_job malformed_jobs[] = {
   {17, "output: {keep: 0}", {"17:16: output.keep: 0 is out of range: must be >= 1"}},
   {17, "output: {keep: 99999999999999999999}", {"17:16: output.keep: expected a whole number, but \"99999999999999999999\" is too large"}},
   {17, "output: {keep: 1e300}", {"17:16: output.keep: expected a whole number, but \"1e300\" is too large"}},
+  {4, "gravity: [0, 0, -1.0e155]", {"4:17: gravity[2]: -1.0e155 is out of range: quantities must be between -1e+30 and 1e+30 m/s^2"}},
   /* not finite */
   {5, "time: {end: .inf, step: 1.0e-3}", {"5:13: time.end: expected a number in s, got \".inf\": it must be finite"}},
   {5, "time: {end: nan, step: 1.0e-3}", {"5:13: time.end: expected a number in s, got \"nan\": it must be finite"}},

@@ -35,6 +35,7 @@ typedef struct {
 struct until {
   const measures *values;
   memo           *memo;
+  warning_list   *warnings;
   int             n, n_measures;
   condition      *condition;
   double         *variable; /* [n_measures + N_OWN] */
@@ -103,14 +104,15 @@ static PetscErrorCode condition_create(const until_condition *spec, int n, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, until **out)
+PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, warning_list *warnings,
+                            until **out)
 {
   const char **names __attribute__((cleanup(memory_free))) = NULL;
   int          n;
   PetscFunctionBegin;
   PetscCall(memory_alloc("until", 1, sizeof **out, out));
   until *u = *out;
-  *u       = (until){.values = values, .memo = m, .n = list->n, .n_measures = measured->n};
+  *u       = (until){.values = values, .memo = m, .warnings = warnings, .n = list->n, .n_measures = measured->n};
   PetscCall(MEMORY_ALLOC("until", ARRAY(u->condition, u->n), ARRAY(u->variable, u->n_measures + N_OWN)));
   PetscCall(variable_names(measured, &n, &names));
   for (int i = 0; i < u->n; ++i) PetscCall(condition_create(list->item[i].value, n, names, &u->condition[i]));
@@ -135,13 +137,28 @@ static const char *memo_name(const char *what, const until_condition *c, char na
   return name;
 }
 
+/* Warn about overflow or an undefined value. A measure without a value is NaN, which is not an error: see until_table. */
+static void warn_not_finite(const until *u, const condition *c, double t)
+{
+  for (int k = 0; k < u->n_measures + N_OWN; ++k)
+    if (!isfinite(u->variable[k]) && expression_uses(c->when, k)) return;
+  warning_list_add(
+      u->warnings, "until-not-finite", "until",
+      "\"%.200s\" contains an infinite or undefined value at t = %g s, although its measures are finite; comparisons with it are "
+      "not meaningful: correct the expression",
+      c->spec->when, t);
+}
+
 static PetscErrorCode step_condition(until *u, const condition *c, const sim_clock *now, bool *is_met)
 {
   char         name[NAME];
-  const double x = expression_value(c->when, u->variable), since = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
+  bool         is_finite;
+  const double x       = expression_value_checked(c->when, u->variable, &is_finite),
+               since   = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
   const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN counts as false */
   const double start   = !is_true ? -1.0 : since < 0.0 ? now->time : since;
   PetscFunctionBegin;
+  if (!is_finite) warn_not_finite(u, c, now->time);
   PetscCall(memo_set(u->memo, name, start));
   *is_met = is_true && now->time - start >= c->spec->hold - 1e-6 * now->dt;
   if (*is_met) PetscCall(memo_set(u->memo, memo_name("met", c->spec, name), 1.0));

@@ -923,7 +923,7 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   *r->state.dt = r->job->scene.time->step;
   PetscCall(memo_create(r->fields, &r->memo));
   PetscCall(measures_create(r->scene, &r->job->measure, r->formulation, r->memo, &r->measures));
-  PetscCall(until_create(&r->job->until, &r->job->measure, r->measures, r->memo, &r->until));
+  PetscCall(until_create(&r->job->until, &r->job->measure, r->measures, r->memo, r->scene->warnings, &r->until));
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;

@@ -52,7 +52,7 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
     "at the end of the step")                                                                                                      \
   X(contact_law_error, double, "1", MAX, CONTACT_LAW,                                                                              \
     "largest natural map of the contact law |r - P(r - rho u)| over the largest normal "                                           \
-    "force; 0 if the law is satisfied; penalty: of flat surfaces")                                                                 \
+    "force, or over the largest force if friction exceeds 10; 0 if the law is satisfied; penalty: of flat surfaces")               \
   X(contact_law_error_curved, double, "1", MAX, SPRINGS,                                                                           \
     "contact_law_error of contacts at curved parts of surfaces, where the law of a plane is a first-order approximation")          \
   X(slip_angle_error, double, "rad", MAX, SPRINGS,                                                                                 \

@@ -16,7 +16,8 @@
   X(STEP_FRICTION_NOT_CONVERGED, -7, "the friction solver did not converge")                   \
   X(STEP_ROTATION_TOO_LARGE, -8, "a particle rotated too far in one step for its material law") \
   X(STEP_COLLISION_UNRESOLVED, -9, "colliding surfaces could not be separated")                                   \
-  X(STEP_BAD_EXPRESSION, -10, "an expression of time became infinite or not a number")
+  X(STEP_BAD_EXPRESSION, -10, "an expression of time became infinite or not a number") \
+  X(STEP_NOT_DEFINITE, -11, "a matrix of the step is not positive definite: masses and stiffnesses differ by too many orders of magnitude")
 /* clang-format on */
 typedef enum {
 #define X(name, number, text) name = number,

@@ -4,6 +4,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
+#include "discretize/rigid/free_rotation.h"
 
 /* Bounding spheres of consecutive vertices. The surface vertices are sorted along a space-filling curve, so that consecutive
  * vertices are close together. */
@@ -137,6 +138,7 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
   if (kind == RIGID_DYNAMIC) {
     v3_copy(b->v, spec->velocity);
     v3_copy(b->w, spec->angular_velocity);
+    v3_copy(b->u_free, b->w);
     v3_copy(b->force, spec->force);
     v3_copy(b->torque, spec->torque);
   }
@@ -308,6 +310,23 @@ void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_fr
   m3_mul(f->R, Q, R0);
 }
 
+/* Mean angular velocity of the rotation without torque, and what is missing to its final angular velocity. The equations of backward
+ * Euler result if the rotation is so fast that free_rotation is not defined. */
+static void predict_free_rotation(rigid_body *b)
+{
+  double inverse[9], theta[3], W1[3];
+  v3_copy(b->u_free, b->w);
+  v3_set(b->lead, 0.0, 0.0, 0.0);
+  if (b->rotation != RIGID_CONSERVING) return;
+  m3_inverse(inverse, b->inertia);
+  if (!free_rotation(b->inertia, inverse, b->W0, b->dt, theta, W1)) return;
+  for (int k = 0; k < 3; ++k) {
+    theta[k] /= b->dt;
+    b->lead[k] = W1[k] - theta[k];
+  }
+  m3_mulv(b->u_free, b->R0, theta);
+}
+
 static PetscErrorCode rigid_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   PetscFunctionBegin;
@@ -318,6 +337,7 @@ static PetscErrorCode rigid_begin_step(body *base, double t, double dt, int64_t 
   quaternion_to_matrix(b->R0, b->q);
   m3_mulv_t(b->W0, b->R0, b->w);
   inertia_times(b, b->R0, b->w, b->L0);
+  predict_free_rotation(b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,7 +345,7 @@ static PetscErrorCode rigid_velocity(const body *base, double *v0)
 {
   const rigid_body *b = (const rigid_body *)base;
   v3_copy(v0, b->v);
-  v3_copy(v0 + 3, b->w);
+  v3_copy(v0 + 3, b->rotation == RIGID_CONSERVING ? b->u_free : b->w);
   return PETSC_SUCCESS;
 }
 
@@ -341,14 +361,19 @@ static void end_angular_velocity(const rigid_body *b, const rigid_frame *f, doub
 {
   double W[3];
   v3_copy(w, f->w);
-  if (b->rotation != RIGID_MIDPOINT) return;
+  if (b->rotation == RIGID_BACKWARD_EULER) return;
+  if (b->rotation == RIGID_CONSERVING) {
+    m3_mulv(W, f->R, b->lead);
+    v3_axpy(w, 1.0, W);
+    return;
+  }
   m3_mulv_t(W, b->R0, f->w);
   for (int k = 0; k < 3; ++k) W[k] = 2.0 * W[k] - b->W0[k];
   m3_mulv(w, f->R, W);
 }
 
 /* A = d(I_w w)/du: the rotation of the angular momentum, -[L] dt Jl, plus the change of w at a fixed pose. */
-static void angular_tangent(const rigid_body *b, const rigid_frame *f, const double w[3], const double L[3], double A[9])
+static void angular_tangent(const rigid_body *b, const rigid_frame *f, const double L[3], double A[9])
 {
   double Iw[9], RI[9], K[9], KJ[9], work[9];
   m3_mul(RI, f->R, b->inertia);
@@ -361,8 +386,8 @@ static void angular_tangent(const rigid_body *b, const rigid_frame *f, const dou
     for (int i = 0; i < 9; ++i) A[i] = 2.0 * A[i] - b->dt * KJ[i];
     return;
   }
-  /* I_w + (I_w [w] - [I_w w]) dt Jl */
-  m3_skew(K, w);
+  /* L = R I (R^T u + lead): I_w + (I_w [u] - [L]) dt Jl */
+  m3_skew(K, f->w);
   m3_mul(work, Iw, K);
   m3_skew(K, L);
   m3_axpy(work, -1.0, K);
@@ -444,7 +469,7 @@ static PetscErrorCode rigid_residual(body *base, const double *v, double *g, boo
     double A[9];
     memset(b->H, 0, sizeof b->H);
     if (b->is_definite) definite_inertia(b, &f, A);
-    else angular_tangent(b, &f, w, L, A);
+    else angular_tangent(b, &f, L, A);
     for (int i = 0; i < 3; ++i) {
       b->H[7 * i] = b->mass;
       for (int j = 0; j < 3; ++j) b->H[6 * (3 + i) + 3 + j] = A[3 * i + j];

@@ -4,10 +4,13 @@
  * kinds is the coordinate system of the job. A dynamic body is a `body` with two blocks: velocity v and rotation rate u. w is the angular
  * velocity in world axes, I_w(R) the inertia in world axes; index 0: start of the step. The residual is g = (g_v, g_u) [N s], [N m s]:
  *
+ *    conserving      R = exp(dt [u]) R0,  w = u + R (W1 - U1): W1 and U1 are the final and the mean angular velocity of the rotation without
+ *                    torque (free_rotation.h), in body axes. A free body conserves energy and angular momentum. The impulses of contacts
+ *                    and forces change u and w equally, as in backward Euler: they dissipate, and a body at rest stays at rest
  *    backward_euler  R = exp(dt [u]) R0,  w = u
  *    midpoint        R = cay(dt [u]) R0,  u is the mean of the angular velocities at both ends of the step in the body frame:
  *                    w = R (2 R0^T u - R0^T w0). Conserves energy and angular momentum of a free body exactly [SimoWong1991]
- *    both            g_v = m (v - v0) - dt (m gravity + force)
+ *    all             g_v = m (v - v0) - dt (m gravity + force)
  *                    g_u = I_w(R) w - I_w(R0) w0 - dt torque          (exact balance of angular momentum)
  *
  * Used by the step engine through rigid_body_ops and rigid_obstacle_ops, and by articulated bodies, whose links start with a rigid_body. */
@@ -20,7 +23,7 @@
 #include "discretize/rigid/motion.h"
 
 typedef enum { RIGID_DYNAMIC, RIGID_KINEMATIC, RIGID_STATIC } rigid_kind;
-enum { RIGID_BACKWARD_EULER, RIGID_MIDPOINT };
+enum { RIGID_CONSERVING, RIGID_BACKWARD_EULER, RIGID_MIDPOINT };            /* integrator of the rotation */
 typedef enum { RIGID_CONTACT_LEVEL_SET, RIGID_CONTACT_MESH } rigid_contact; /* surface with which contact points of other bodies collide */
 enum { RIGID_CLUSTER = 128 }; /* number of surface vertices with a common bounding sphere in contact detection */
 
@@ -41,7 +44,7 @@ typedef struct {
   double             inertia[3];        /* kg m^2 about the axes of the job; NaN: from the shape */
   double             center_of_mass[3]; /* m; NaN: centre of the shape */
   double             velocity[3], angular_velocity[3], force[3], torque[3];
-  int                rotation; /* RIGID_BACKWARD_EULER or RIGID_MIDPOINT */
+  int                rotation; /* integrator, RIGID_CONSERVING ... */
   key_list           anchors;  /* list of rigid_anchor_spec */
   const motion_spec *motion;   /* of kinematic bodies */
 } rigid_body_spec;
@@ -78,6 +81,7 @@ struct rigid_body {
   /* Data of the current step. */
   double dt, R0[9], W0[3], L0[3]; /* R0, W0, L0 at the start of the step; W0: angular velocity in the body frame; L0: angular
                                         momentum */
+  double u_free[3], lead[3];      /* conserving: mean angular velocity without torque (world axes), and W1 - U1 (body axes) */
   double H[36];                   /* 6x6 tangent at the last residual, row-major over (v, u) */
   bool   is_definite;             /* omit the asymmetric and indefinite terms of the tangent */
   /* For frames. */

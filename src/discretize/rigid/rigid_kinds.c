@@ -2,7 +2,12 @@
 #include "discretize/body/body_kind.h"
 #include "discretize/rigid/rigid_body.h"
 
-static const char *const rotations[] = {"backward_euler", "midpoint", NULL};
+static const char *const rotations[] = {
+    [RIGID_CONSERVING] = "conserving", [RIGID_BACKWARD_EULER] = "backward_euler", [RIGID_MIDPOINT] = "midpoint", NULL};
+static const char *const rotation_help[] = {
+    [RIGID_CONSERVING]     = "conserves energy and angular momentum of a body without torque; impulses of contacts dissipate",
+    [RIGID_BACKWARD_EULER] = "conserves angular momentum, but a body without torque loses energy and turns towards its stable axis",
+    [RIGID_MIDPOINT]       = "conserves both also under the torques of smooth forces; impulses of contacts make spinning bodies bounce"};
 
 /* clang-format off */
 static const key_spec anchor_keys[] = {
@@ -44,8 +49,8 @@ static const key_spec rigid_keys[] = {
    .help = "initial angular velocity"},
   {.name = "force", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, force), .unit = "N", .fallback = "[0, 0, 0]", .help = "constant force at the centre of mass"},
   {.name = "torque", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, torque), .unit = "N m", .fallback = "[0, 0, 0]", .help = "constant torque"},
-  {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, rotation), .choices = rotations, .fallback = "backward_euler",
-   .help = "time integrator of the rotation; midpoint conserves the energy of a freely rotating body"},
+  {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, rotation), .choices = rotations,
+   .choice_help = rotation_help, .fallback = "conserving", .help = "time integrator of the rotation"},
   {.name = "anchors", .type = KEY_LIST, .offset = offsetof(rigid_body_spec, anchors), .table = &anchor_table, .is_optional = true, .help = "springs to the world"},
   {.name = NULL}};
 const key_table rigid_body_table = {.name = "bodies.rigid", .help = "A rigid body that moves under forces.", .size = sizeof(rigid_body_spec), .keys = rigid_keys};

@@ -39,7 +39,8 @@ const char *friction_status_text(friction_status v);
  *   absolute  e = |F|, F = r - P(r - û), the natural map
  *   siconos   e / max(|q|, |r|, |u|)
  *   scaled    |D^1/2 F_rho| / max(|D^1/2 r|, |D^-1/2 q|), F_rho = r - P(r - rho_a û), rho_a = 3/trace(W_aa), D = diag(1/rho_a):
- *             independent of the unit of mass */
+ *             independent of the unit of mass
+ * For mu > CONE_STEEP, F and F_rho are the natural map by components (cone.h), which keeps errors of u_N while a contact slides. */
 /* clang-format off */
 typedef enum { FRICTION_ERROR_BOTH /* the larger of scaled and siconos */, FRICTION_ERROR_SCALED, FRICTION_ERROR_SICONOS, FRICTION_ERROR_ABSOLUTE } friction_error_kind;
 /* clang-format on */

@@ -45,14 +45,16 @@ double sap_law_regularised(const sap_contact *c, const double u[3], double r[3],
     r[0] = y_n, r[1] = y_1, r[2] = y_2;
     if (G) G[0] = 1.0 / c->R_n, G[4] = G[8] = 1.0 / c->R_t;
   } else if (y_n > -hat * y_t) { /* slides; without friction: in contact */
-    const double f = 1.0 / (1.0 + mu * hat), t_1 = y_t > 0.0 ? y_1 / y_t : 0.0, t_2 = y_t > 0.0 ? y_2 / y_t : 0.0;
-    r[0] = f * (y_n + hat * y_t);
+    /* mu^2 may overflow: for mu > 1 numerators and denominators are divided by mu, or mu^2 */
+    const double ratio = c->R_t / c->R_n, f = mu > 1.0 ? 1.0 / mu / (1.0 / mu + hat) : 1.0 / (1.0 + mu * hat),
+                 mu_f = mu > 1.0 ? 1.0 / (1.0 / mu + hat) : mu * f, t_1 = y_t > 0.0 ? y_1 / y_t : 0.0, t_2 = y_t > 0.0 ? y_2 / y_t : 0.0;
+    r[0] = mu > 1.0 ? (y_n / mu + ratio * y_t) / (1.0 / mu + hat) : f * (y_n + hat * y_t);
     r[1] = mu * r[0] * t_1, r[2] = mu * r[0] * t_2;
     if (G) {
-      const double across = y_t > 0.0 ? mu * r[0] / y_t / c->R_t : 0.0, along = mu * hat * f / c->R_t;
+      const double across = y_t > 0.0 ? mu * r[0] / y_t / c->R_t : 0.0, along = mu_f * ratio * mu / c->R_t;
       G[0] = f / c->R_n;
-      G[1] = G[3] = mu * f * t_1 / c->R_n;
-      G[2] = G[6] = mu * f * t_2 / c->R_n;
+      G[1] = G[3] = mu_f * t_1 / c->R_n;
+      G[2] = G[6] = mu_f * t_2 / c->R_n;
       G[4]        = across * t_2 * t_2 + along * t_1 * t_1;
       G[8]        = across * t_1 * t_1 + along * t_2 * t_2;
       G[5] = G[7] = (along - across) * t_1 * t_2;

@@ -11,6 +11,7 @@
 #include "discretize/material/material_registry.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
+#include "sim/scene/rotation_step.h"
 #include <string.h>
 
 /* Set s->laws from `contact:` of the job; errors about missing values and unknown names go to `d`. Accepts bodies whose
@@ -253,6 +254,11 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(scene_set_time(s, 0.0));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    char path[300];
+    snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
+    rotation_step_warn(s->bodies[i].body, path, options->time->step, s->warnings);
+  }
   *out = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

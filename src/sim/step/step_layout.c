@@ -149,6 +149,27 @@ static PetscErrorCode begin_systems(step_layout *l, step_status *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool is_finite_frame(const rigid_frame *f)
+{
+  double sum = 0.0;
+  for (int k = 0; k < 3; ++k) sum += fabs(f->c[k]) + fabs(f->v[k]) + fabs(f->w[k]);
+  for (int k = 0; k < 9; ++k) sum += fabs(f->R[k]);
+  return isfinite(sum);
+}
+
+/* Poses and velocities of bodies with a prescribed motion at both ends of the step: an expression may have overflowed. */
+static void check_prescribed_poses(const step_layout *l, step_status *status)
+{
+  const double none[3] = {0}; /* selects the end of the step */
+  for (int i = 0; i < l->scene->n_bodies && status->code == STEP_OK; ++i) {
+    const scene_body *b = &l->scene->bodies[i];
+    rigid_frame       end;
+    if (b->frame < 0 || body_system(b->body)) continue;
+    b->body->ops->frame(b->body, l->t, l->dt, none, &end);
+    if (!is_finite_frame(&l->frames0[b->frame]) || !is_finite_frame(&end)) *status = (step_status){STEP_BAD_EXPRESSION, b->name, -1};
+  }
+}
+
 PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_status *status)
 {
   PetscFunctionBegin;
@@ -157,6 +178,7 @@ PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_statu
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(gather_prescribed(l));
   PetscCall(scene_frames(l->scene, t, dt, NULL, l->frames0));
+  check_prescribed_poses(l, status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,9 +209,24 @@ double step_layout_margin(const step_layout *l)
 
 /* ---- end of the step ------------------------------------------------------------------------------------------------- */
 
+/* Velocities are finite, and so is their kinetic energy (with lumped masses). */
+static void check_final_velocities(const step_layout *l, step_status *status)
+{
+  for (int i = 0; i < l->scene->n_systems; ++i) {
+    const body *b   = l->scene->systems[i];
+    double      sum = 0.0;
+    for (int64_t k = 3 * b->first_block; k < 3 * (b->first_block + b->n_blocks); ++k) sum += l->scale[k] * l->v[k] * l->v[k];
+    if (isfinite(sum)) continue;
+    *status = (step_status){STEP_NOT_FINITE, b->name, -1};
+    return;
+  }
+}
+
 PetscErrorCode step_layout_end(step_layout *l, step_status *status)
 {
   PetscFunctionBegin;
+  check_final_velocities(l, status);
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* The grid is first in the list. Only the grid may reject the step (CFL), before any body has changed. */
   for (int i = 0; i < l->scene->n_systems; ++i) {
     body *b = l->scene->systems[i];

@@ -171,7 +171,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
   contact_forces      *forces = &record->forces;
   const contact_spot  *spots  = step_contacts_spots(c);
   contact_summary      sum    = {0};
-  double               most = 0.0, excess = 0.0, miss = 0.0;
+  double               most = 0.0, size = 0.0, excess = 0.0, miss = 0.0;
   int64_t              p     = 0;
   contact_group_force *group = NULL;
   PetscFunctionBegin;
@@ -196,6 +196,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     if (!points->is_sliding[p]) sum.creep = fmax(sum.creep, hypot(u[1], u[2]));
     sum.sliding += points->is_sliding[p];
     most = fmax(most, own[0]);
+    size = fmax(size, c->mu[i] > CONE_STEEP ? v3_norm(own) : own[0]); /* friction may exceed the normal force by orders of magnitude */
     if (!group || group->source_body != spots[i].body_a ||
         group->object_body != spots[i].body_b) /* contacts are sorted by bodies within each detector */
       PetscCall(contact_forces_open(forces, spots[i].body_a, spots[i].body_b, &group));
@@ -203,7 +204,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     ++p;
   }
   points->n = sum.contacts = p;
-  if (most > 0.0) sum.cone_violation = fmax(0.0, excess) / most, sum.contact_law_error = miss / most;
+  if (most > 0.0) sum.cone_violation = fmax(0.0, excess) / size, sum.contact_law_error = miss / size;
   *out = sum;
   PetscCall(step_impulses_remember(&record->known, &c->rows, spots, l->dt, law->r));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -100,7 +100,7 @@ static const bad_job bad[] = {
   {10, "  ball: {kind: rigid, material: steel, spacing: 0.1, shape: {sphere: {center: [0.1, 0.1, 0.3], radius: 0.05}}}", "10:40", "spacing"},
   {10, "  ball: {kind: rigid, material: steel, mass: 1.0e-300, shape: {sphere: {center: [0.1, 0.1, 0.3], radius: 0.05}}}", "10:9", "expected 1e-30 to 1e+30 kg"},
   {10, "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1.0e-120}}}", "10:9", "has a mass of 0 kg"},
-  {10, "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1.0e120}}}", "10:9", "has a mass of inf kg"},
+  {10, "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1.0e25}}}", "10:9", "has a mass of"},
   {11, "  tank: {kind: static}", "11:9", "missing required key \"shape\""},
   {11, "  tank: {kind: static, velocity: [0, 0, 1], shape: {plane: {normal: [0, 0, 1], offset: 0}}}", "11:24", "velocity"},
   {12, "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}}", "12:9", "missing required key \"motion\""},

@@ -44,7 +44,7 @@ static void start(world *w, const char *conditions)
   assert_ok(memo_create(w->table, &w->memo));
   assert_ok(measures_create(w->s, &w->j->measure, &fake, w->memo, &w->m));
   assert_ok(measures_open(w->m, w->dir, -1, &(sim_clock){0, 0.0, 0.1}));
-  assert_ok(until_create(&w->j->until, &w->j->measure, w->m, w->memo, &w->u));
+  assert_ok(until_create(&w->j->until, &w->j->measure, w->m, w->memo, w->s->warnings, &w->u));
 }
 
 static void stop(world *w)
@@ -123,7 +123,7 @@ static void outlives_a_resume(void **state)
   for (int64_t i = 1; i <= 4; ++i) {
     assert_int_equal(step_to(&w, i, 1.0), i == 4);
     until_destroy(&w.u);
-    assert_ok(until_create(&w.j->until, &w.j->measure, w.m, w.memo, &w.u));
+    assert_ok(until_create(&w.j->until, &w.j->measure, w.m, w.memo, w.s->warnings, &w.u));
   }
   assert_true(until_met(w.u, sizeof what, what));
   assert_string_equal(what, "x > 0 for 0.3 s");
@@ -131,7 +131,7 @@ static void outlives_a_resume(void **state)
   static const char *set = "until={when: x > 0, for: 0.4}";
   assert_ok(job_read_text("job", text, 1, &set, w.d, &other));
   until_destroy(&w.u);
-  assert_ok(until_create(&other->until, &other->measure, w.m, w.memo, &w.u));
+  assert_ok(until_create(&other->until, &other->measure, w.m, w.memo, w.s->warnings, &w.u));
   assert_false(until_met(w.u, sizeof what, what));
   for (int64_t i = 5; i <= 9; ++i) assert_int_equal(step_to(&w, i, 1.0), i == 9);
   until_destroy(&w.u);
@@ -140,5 +140,26 @@ static void outlives_a_resume(void **state)
   assert_no_leak();
 }
 
+/* Overflow and undefined values of an expression are reported once; measures without a value are not errors. */
+static void reports_values_that_are_not_finite(void **state)
+{
+  static const struct {
+    const char *text;
+    bool        is_reported;
+  } cases[] = {{"\"exp(1e6*x) > 1\"", true}, {"sqrt(-x) < 0", true}, {"log(x - x)", true},
+               {"x > 1e30", false},          {"none < 1", false},    {"none*x", false}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    world w;
+    start(&w, cases[i].text);
+    const int before = warning_list_count(w.s->warnings);
+    for (int64_t k = 1; k <= 3; ++k) (void)step_to(&w, k, (double)k);
+    assert_int_equal(warning_list_count(w.s->warnings) - before, cases[i].is_reported);
+    if (cases[i].is_reported) assert_string_equal(warning_list_code(w.s->warnings, before), "until-not-finite");
+    stop(&w);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(ends_at_the_expected_step), cmocka_unit_test(must_be_true_without_interruption),
-          cmocka_unit_test(outlives_a_resume))
+          cmocka_unit_test(outlives_a_resume), cmocka_unit_test(reports_values_that_are_not_finite))

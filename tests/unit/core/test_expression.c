@@ -176,5 +176,29 @@ static void test_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_errors), cmocka_unit_test(test_names),
-          cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))
+/* Overflow and undefined values are found in the result and on both sides of comparisons, whose own results are always finite. */
+static void test_checked_values(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text;
+    double      value;
+    bool        is_finite;
+  } cases[] = {
+      {"t + 1", 3, true},         {"exp(1000*t)", INFINITY, false},     {"exp(1000*t) > 1", 1, false}, {"1 < exp(1000*t)", 1, false},
+      {"sqrt(-t) < 0", 0, false}, {"t > 1 ? 5 : exp(1000*t)", 5, true}, {"1/exp(1000*t)", 0, true},    {"t == 2", 1, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    static const char *const names[] = {"t"};
+    const double             t       = 2.0;
+    expression              *e;
+    bool                     is_finite;
+    assert_ok(expression_compile(cases[i].text, 1, names, &e, NULL, NULL, 0));
+    assert_true(expression_value_checked(e, &t, &is_finite) == cases[i].value);
+    if (is_finite != cases[i].is_finite) fail_msg("%s", cases[i].text);
+    expression_destroy(&e);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_checked_values), cmocka_unit_test(test_derivatives),
+          cmocka_unit_test(test_errors), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))
