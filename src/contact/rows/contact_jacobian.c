@@ -1,5 +1,6 @@
 /* Contact Jacobian in contact frames, see contact_jacobian.h. */
 #include "contact/rows/contact_jacobian.h"
+#include "contact/rows/axis_contact.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
@@ -70,6 +71,11 @@ static int default_blocks(const body *b, const body_contact_location *spot, int3
     b->ops->surface(b, &s);
     n = 3;
     for (int k = 0; k < 3; ++k) block[k] = s.triangles[3 * spot->index + k], weight[k] = spot->w[k];
+    if (spot->is_beside) {
+      double X[9];
+      for (int k = 0; k < 3; ++k) v3_copy(X + 3 * k, s.x + 3 * (int64_t)block[k]);
+      if (axis_contact_beside_triangle(X, spot->x, J)) return 3;
+    }
   }
   return weighted_blocks(n, weight, J);
 }
@@ -149,12 +155,13 @@ static void merge_blocks(spot_row *row)
 
 static void build_row(const contact_scene *s, const contact_spot *spot, double frame[9], double known[3], spot_row *row)
 {
-  double v[3] = {0.0, 0.0, 0.0}, E[9];
+  double v[3] = {0.0, 0.0, 0.0}, E[9], nodes[12];
   row->n      = 0;
   v3_copy(frame, spot->normal);
   complete_contact_frame(frame);
   add_spot(s, spot->body_a, &spot->a, 1.0, row, v);
   add_spot(s, spot->body_b, &spot->b, -1.0, row, v);
+  if (row->n == 4 && axis_contact_is_double(s, spot, nodes)) axis_contact_balance(nodes, spot->a.w[0], spot->b.w[0], row->J);
   merge_blocks(row);
   m3_mulv(known, frame, v);
   for (int k = 0; k < row->n; ++k) {
