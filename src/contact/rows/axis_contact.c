@@ -1,6 +1,5 @@
 /* Line of action of contacts of fibres that do not rotate about their axis, see axis_contact.h. */
 #include "contact/rows/axis_contact.h"
-#include "core/eigen3.h"
 #include "core/math3.h"
 
 /* Axis of the segment of a location; false if it is not a segment of a fibre that contact forces act on the axis of. */
@@ -39,47 +38,10 @@ void axis_contact_place(const contact_scene *s, int64_t n, contact_spot *spots)
     contact_spot *p = &spots[i];
     double        a[6], b[6], x[3];
     const bool    is_a = axis_of(s, p->body_a, &p->a, a), is_b = axis_of(s, p->body_b, &p->b, b);
-    if (is_a == is_b) continue; /* two axes: axis_contact_balance */
+    if (is_a == is_b) continue;
     point_on_axis(is_a ? a : b, is_a ? p->a.w[0] : p->b.w[0], x);
     move_to(s, p->body_a, &p->a, x);
     move_to(s, p->body_b, &p->b, x);
-  }
-}
-
-bool axis_contact_is_double(const contact_scene *s, const contact_spot *spot, double x[12])
-{
-  return axis_of(s, spot->body_a, &spot->a, x) && axis_of(s, spot->body_b, &spot->b, x + 6);
-}
-
-void axis_contact_balance(const double x[12], double at_a, double at_b, double J[4][9])
-{
-  double center[3] = {0.0}, r[4][3], G[9] = {0.0}, A[9] = {0.0}, value[3], axis[9], term[9], skew[9], H[9] = {0.0}, d[3];
-  for (int k = 0; k < 12; ++k) center[k % 3] += 0.25 * x[k];
-  for (int k = 0; k < 4; ++k) { /* velocities of a rotation w: w x r = -[r] w */
-    v3_sub(r[k], x + 3 * k, center);
-    m3_skew(skew, r[k]);
-    m3_mul(term, J[k], skew);
-    m3_axpy(A, -1.0, term);
-    m3_outer(term, r[k], r[k]);
-    m3_axpy(G, -1.0, term);
-    for (int i = 0; i < 9; i += 4) G[i] += v3_dot(r[k], r[k]);
-  }
-  eigen3_symmetric(G, value, axis);
-  /* At parallel strands with distance |d| the moment of inertia about their direction is |d|^2, at others larger. */
-  for (int k = 0; k < 3; ++k) d[k] = (1.0 - at_a) * x[k] + at_a * x[3 + k] - (1.0 - at_b) * x[6 + k] - at_b * x[9 + k];
-  const double least = (1.0 + AXIS_LEVER * AXIS_LEVER) * v3_dot(d, d);
-  for (int k = 0; k < 3; ++k) {
-    const double e[3] = {axis[k], axis[3 + k], axis[6 + k]};
-    if (!(value[k] > least)) continue;
-    m3_outer(term, e, e);
-    m3_axpy(H, 1.0 / value[k], term);
-  }
-  m3_mul(term, A, H);
-  for (int k = 0; k < 4; ++k) { /* J -= A H R^T, R = -[r], R^T = [r] */
-    double part[9];
-    m3_skew(skew, r[k]);
-    m3_mul(part, term, skew);
-    m3_axpy(J[k], -1.0, part);
   }
 }
 

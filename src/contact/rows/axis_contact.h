@@ -10,27 +10,18 @@
  * Distributing the couple on the neighbouring nodes was rejected: it exists only for the component across the segment, and its normal
  * forces would be contact forces without a contact.
  *
- * Two such strands have a common point only where their axes intersect. There friction acts on each axis, and its couple (distance of
- * the axes times f) is balanced by forces on the four nodes, the smallest that do so: the contact velocity is measured relative to the
- * rigid rotation of the four nodes. The component along two parallel strands has no lever arm: without friction they would roll
- * on each other. Below an angle at which the nodes have a lever arm of AXIS_LEVER distances this component is not balanced, so that
- * parallel strands stick; docs/limits.md.
+ * Contact between two such strands: action and reaction act on the two axes, so that friction leaves a couple (distance of the axes times
+ * f), see docs/limits.md. Its component along parallel strands has no lever arm: without the couple they would roll on each other
+ * without friction. Forces on the four nodes that balance the other components were tested and rejected: in a tight knot they act
+ * against the bending stiffness, and the tension due to friction decreases from 1.39 to 0.27 times its value for thin rods.
  *
- * Callers: step_contacts.c (axis_contact_place), contact_jacobian.c (the others). */
+ * Callers: step_contacts.c (axis_contact_place), contact_jacobian.c (axis_contact_beside_triangle). */
 #ifndef SS_CONTACT_ROWS_AXIS_CONTACT_H
 #define SS_CONTACT_ROWS_AXIS_CONTACT_H
 #include "contact/detection/contact_set.h"
 
-#define AXIS_LEVER 0.5
-
 /* Move the locations of all contacts [n] with such a fibre to its axis. A second call changes nothing. */
 void axis_contact_place(const contact_scene *s, int64_t n, contact_spot *spots);
-/* Whether both sides are such fibres; x [4][3]: positions of the nodes of a, then b. */
-bool axis_contact_is_double(const contact_scene *s, const contact_spot *spot, double x[12]);
-/* J [4][9] (row-major, contact velocity by velocities of the nodes at x), contact at fractions at_a, at_b of the segments: subtract the velocity of the rigid rotation of the nodes that
- * is nearest to their velocities in the least squares sense, about all axes or, if the strands are nearly parallel, about the axes across
- * them. */
-void axis_contact_balance(const double x[12], double at_a, double at_b, double J[4][9]);
 /* Row of the point at x that moves with the plane of a triangle with corners X [3][3]: J [3][9], I b_k - h n grad(b_k)^T with barycentric
  * coordinates b_k and height h of the point, n the normal. False if the triangle has no area. */
 bool axis_contact_beside_triangle(const double X[9], const double x[3], double (*J)[9]);
