@@ -121,7 +121,7 @@ static void add_minimum(const view *v, double s, minima *m)
 {
   const double h = fine_step(v), lo = s > 0.0 ? level_end(v, s, -h) : 0.0, hi = s < 1.0 ? level_end(v, s, h) : 1.0;
   const bool   is_vertex = s == 0.0 || s == 1.0;
-  const double rise = fmin(fibre_object_along(v, lo, NULL), fibre_object_along(v, hi, NULL)) - fibre_object_along(v, s, NULL);
+  const double rise      = fmin(fibre_object_along(v, lo, NULL), fibre_object_along(v, hi, NULL)) - fibre_object_along(v, s, NULL);
   if (s == 0.0 || (lo == 0.0 && lo != s)) m->has_vertex[0] = true;
   if (s == 1.0 || (hi == 1.0 && hi != s)) m->has_vertex[1] = true;
   if (lo != s) fibre_object_add(m, lo);

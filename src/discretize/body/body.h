@@ -40,7 +40,7 @@ typedef struct {
   feature_kind kind;
   int64_t      index; /* of the point, segment or triangle in its body; unused with FEATURE_FRAME */
   double       w[3];
-  double       x[3]; /* position of the contact at the start of the step, world axes [m] */
+  double       x[3];      /* position of the contact at the start of the step, world axes [m] */
   bool         is_beside; /* TRIANGLE: x is outside the plane of the triangle and moves with its tangent plane */
 } body_contact_location;
 

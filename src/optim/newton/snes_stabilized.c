@@ -6,29 +6,29 @@
 #include "optim/newton/wolfe.h"
 
 enum { CONVERGED_TRIALS = 4 };
-static const double SHORT_STEP = 0.25; /* alpha of a line search below which relaxed steps are tried */
-static const double WORK_FRACTION = 0.5; /* work at the end of a step, relative to its start, that counts as zero */
+static const double SHORT_STEP    = 0.25; /* alpha of a line search below which relaxed steps are tried */
+static const double WORK_FRACTION = 0.5;  /* work at the end of a step, relative to its start, that counts as zero */
 
 typedef struct {
-  PetscReal                kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
-  PetscInt                 min_it, max_relaxed, max_work;
-  PetscBool                is_strict;
-  wolfe_options            search;
-  Vec                      dinv, column;    /* referenced, may be NULL */
-  Vec                      scaled_residual; /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
-  Vec                      trial, trial_residual, trial_scaled;
-  Vec                      gradient; /* H^T D^-2 g at z */
-  Vec                      product;  /* D^-1 H dz */
-  Vec                      work;
-  Vec                      reference;       /* z before relaxed steps */
-  Mat                      scaled_jacobian; /* shell for D^-1 H */
-  Mat                      solve_matrix;    /* referenced: replaces H in linear solves; NULL: H itself */
-  row_scaled_copy          scaled_pre;
-  PetscObjectId            scaled_from; /* the Pmat that scaled_jacobian was made with */
-  PetscBool                wants_tangent;
-  double                   phi_trial;
-  double                   alpha;          /* of the last line search; 1 before the first one */
-  int                      n_delay, delay; /* iterations until relaxed steps may be tried; the same after the next failure */
+  PetscReal       kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
+  PetscInt        min_it, max_relaxed, max_work;
+  PetscBool       is_strict;
+  wolfe_options   search;
+  Vec             dinv, column;    /* referenced, may be NULL */
+  Vec             scaled_residual; /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
+  Vec             trial, trial_residual, trial_scaled;
+  Vec             gradient; /* H^T D^-2 g at z */
+  Vec             product;  /* D^-1 H dz */
+  Vec             work;
+  Vec             reference;       /* z before relaxed steps */
+  Mat             scaled_jacobian; /* shell for D^-1 H */
+  Mat             solve_matrix;    /* referenced: replaces H in linear solves; NULL: H itself */
+  row_scaled_copy scaled_pre;
+  PetscObjectId   scaled_from; /* the Pmat that scaled_jacobian was made with */
+  PetscBool       wants_tangent;
+  double          phi_trial;
+  double          alpha;          /* of the last line search; 1 before the first one */
+  int             n_delay, delay; /* iterations until relaxed steps may be tried; the same after the next failure */
   PetscErrorCode (*set_definite)(SNES, PetscBool, void *);
   void                    *definite_context; /* borrowed */
   SNESStabilizedStatistics count;

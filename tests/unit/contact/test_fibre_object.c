@@ -210,7 +210,8 @@ static void segments_on_a_drum(void **unused)
     for (int k = 0; k < n / 2; ++k) {
       double least = INFINITY;
       for (int64_t p = 0; p < found.n; ++p)
-        if (found.spot[p].segment == k || (found.spot[p].segment == k + 1 && found.spot[p].at == 0.0)) least = fmin(least, found.spot[p].gap);
+        if (found.spot[p].segment == k || (found.spot[p].segment == k + 1 && found.spot[p].at == 0.0))
+          least = fmin(least, found.spot[p].gap);
       n_lowest += least < 1.001e-3 * r;
     }
     assert_int_equal(n_lowest, n / 2);
@@ -554,8 +555,8 @@ static void threads_do_not_matter(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(on_a_plane), cmocka_unit_test(between_vertices), cmocka_unit_test(over_borders), cmocka_unit_test(segments_on_a_drum),
-          cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary),
-          cmocka_unit_test(nothing_passes), cmocka_unit_test(moving_object_equals_moving_fibre), cmocka_unit_test(bullets),
-          cmocka_unit_test(level_between_borders), cmocka_unit_test(predicted_penetration_gives_a_contact),
-          cmocka_unit_test(threads_do_not_matter))
+TEST_MAIN(cmocka_unit_test(on_a_plane), cmocka_unit_test(between_vertices), cmocka_unit_test(over_borders),
+          cmocka_unit_test(segments_on_a_drum), cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed),
+          cmocka_unit_test(every_contact_is_necessary), cmocka_unit_test(nothing_passes),
+          cmocka_unit_test(moving_object_equals_moving_fibre), cmocka_unit_test(bullets), cmocka_unit_test(level_between_borders),
+          cmocka_unit_test(predicted_penetration_gives_a_contact), cmocka_unit_test(threads_do_not_matter))

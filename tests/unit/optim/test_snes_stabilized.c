@@ -873,5 +873,5 @@ TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically)
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
           cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
           cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
-          cmocka_unit_test(relaxed_steps_follow_a_curved_valley), cmocka_unit_test(work_steps_leave_minima_of_the_residual), cmocka_unit_test(takes_what_promises_more),
-          cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
+          cmocka_unit_test(relaxed_steps_follow_a_curved_valley), cmocka_unit_test(work_steps_leave_minima_of_the_residual),
+          cmocka_unit_test(takes_what_promises_more), cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))

@@ -441,7 +441,7 @@ static void follow(const step_contacts *c, const step_layout *l, int32_t i, cons
 static void sum_up(const scene *s, const double *y, double force[3], double moment[3])
 {
   for (int k = 0; k < s->n_systems; ++k) {
-    const body  *b = s->systems[k];
+    const body *b = s->systems[k];
     body_nodes  nodes;
     rigid_frame f;
     double      m[3];
@@ -533,7 +533,7 @@ static void test_rows_of_ropes(void **state)
   step_layout   l;
   step_unknowns u;
   step_contacts c;
-  step_status   status = {STEP_OK, NULL, -1};
+  step_status   status  = {STEP_OK, NULL, -1};
   int64_t       n_of[4] = {0};
   double       *r, *y, force[3] = {0}, moment[3] = {0}, total = 0.0;
   open_world(ropes, &w);
@@ -733,5 +733,5 @@ TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), 
           cmocka_unit_test(test_threshold), cmocka_unit_test(test_friction_angle), cmocka_unit_test(test_momentum_and_energy),
           cmocka_unit_test(test_threads), cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held),
           cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped),
-          cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_rows_of_ropes), cmocka_unit_test(test_matrix_at_rest),
-          cmocka_unit_test(test_matrix_far_from_rest))
+          cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_rows_of_ropes),
+          cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
