@@ -115,18 +115,18 @@ static bool series_read(const char *path, const char *name, series *s)
   if (!f) return false;
   int64_t room = 0;
   while (getline(&line, &capacity, f) > 0) {
-    char *save = NULL;
+    char *save = line; /* fields may be empty */
     column     = 0;
     double t = NAN, y = NAN;
-    for (char *w = strtok_r(line, ",\n", &save); w; w = strtok_r(NULL, ",\n", &save), ++column) {
+    for (char *w = strsep(&save, ",\n"); w; w = strsep(&save, ",\n"), ++column) {
       if (y_column < 0 || t_column < 0) {
         while (*w == ' ' || *w == '"' || *w == '#') ++w;
         const size_t n = strcspn(w, " [(\"");
         if (n == 4 && strncmp(w, "time", 4) == 0) t_column = column;
         if (n == strlen(name) && strncmp(w, name, n) == 0) y_column = column;
       } else {
-        if (column == t_column) t = strtod(w, NULL);
-        if (column == y_column) y = strtod(w, NULL);
+        if (column == t_column) t = *w ? strtod(w, NULL) : NAN;
+        if (column == y_column) y = *w ? strtod(w, NULL) : NAN;
       }
     }
     if (isnan(t)) {

@@ -7,6 +7,9 @@
 enum { CHUNK = 64, SERIAL_LIMIT = 256, BISECTIONS = 40, ADVANCES = 200 };
 /* Increase of the distance from a minimum, in radii, up to which a border is searched. */
 static const double border_rise = 0.5;
+/* Height of the ends of a range of nearly constant distance above its minimum, in radii, from which the minimum is a contact, too. Without
+ * it, segments on a drum would penetrate by FIBRE_FLAT, and forces would jump where a range begins or ends. */
+static const double level_rise = 1e-3;
 /* Smallest distance between contacts of one strand, in radii. */
 static const double spacing = 0.5;
 /* Factor applied to each step of conservative advancement, because interpolated distances may be slightly too large. */
@@ -112,15 +115,17 @@ static void fibre_object_add(minima *m, double s)
   if (s > SEGMENT_SNAP && s < 1.0 - SEGMENT_SNAP && m->n < 2 * FIBRE_OBJECT_INSIDE) m->at[m->n++] = s;
 }
 
-/* Add a minimum at s; s = 0 or 1: a vertex. If the distance is nearly constant around s, both ends of this range are added instead. */
+/* Add a minimum at s; s = 0 or 1: a vertex. If the distance is nearly constant around s, both ends of this range are added, and s only if
+ * both are higher by more than level_rise. */
 static void add_minimum(const view *v, double s, minima *m)
 {
   const double h = fine_step(v), lo = s > 0.0 ? level_end(v, s, -h) : 0.0, hi = s < 1.0 ? level_end(v, s, h) : 1.0;
   const bool   is_vertex = s == 0.0 || s == 1.0;
+  const double rise      = fmin(fibre_object_along(v, lo, NULL), fibre_object_along(v, hi, NULL)) - fibre_object_along(v, s, NULL);
   if (s == 0.0 || (lo == 0.0 && lo != s)) m->has_vertex[0] = true;
   if (s == 1.0 || (hi == 1.0 && hi != s)) m->has_vertex[1] = true;
   if (lo != s) fibre_object_add(m, lo);
-  if (!is_vertex && (lo == s || hi == s)) fibre_object_add(m, s);
+  if (!is_vertex && (lo == s || hi == s || rise > level_rise * v->radius)) fibre_object_add(m, s);
   if (hi != s) fibre_object_add(m, hi);
 }
 

@@ -1,5 +1,6 @@
 /* Contact Jacobian in contact frames, see contact_jacobian.h. */
 #include "contact/rows/contact_jacobian.h"
+#include "contact/rows/axis_contact.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
@@ -70,6 +71,11 @@ static int default_blocks(const body *b, const body_contact_location *spot, int3
     b->ops->surface(b, &s);
     n = 3;
     for (int k = 0; k < 3; ++k) block[k] = s.triangles[3 * spot->index + k], weight[k] = spot->w[k];
+    if (spot->is_beside) {
+      double X[9];
+      for (int k = 0; k < 3; ++k) v3_copy(X + 3 * k, s.x + 3 * (int64_t)block[k]);
+      if (axis_contact_beside_triangle(X, spot->x, J)) return 3;
+    }
   }
   return weighted_blocks(n, weight, J);
 }

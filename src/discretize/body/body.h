@@ -40,7 +40,8 @@ typedef struct {
   feature_kind kind;
   int64_t      index; /* of the point, segment or triangle in its body; unused with FEATURE_FRAME */
   double       w[3];
-  double       x[3]; /* position of the contact at the start of the step, world axes [m] */
+  double       x[3];      /* position of the contact at the start of the step, world axes [m] */
+  bool         is_beside; /* TRIANGLE: x is outside the plane of the triangle and moves with its tangent plane */
 } body_contact_location;
 
 /* The fibres of a body as straight segments, borrowed from the body. The segments of one strand are consecutive, in order along it;
@@ -51,6 +52,7 @@ typedef struct {
   const int32_t *strand;  /* [n_segments] */
   const double  *x;       /* [n_nodes][3] at the start of the step [m] */
   const double  *radius;  /* [n_segments] [m] */
+  bool           on_axis; /* segments do not rotate about their axis: contact forces act on the axis (contact/rows/axis_contact.h) */
 } body_segments;
 
 /* The pose of a rigid body or obstacle during a step. Contact uses it for level sets, vertices and solids fixed to the pose.

@@ -319,7 +319,8 @@ static void rod_nodes(const body *base, body_nodes *out)
 static void rod_segments(const body *base, body_segments *out)
 {
   const rod_body *b = const_rod(base);
-  *out              = (body_segments){b->strands.n_nodes, b->strands.n_segments, b->strands.segment, b->strands.strand, b->x, b->radius};
+  *out              = (body_segments){b->strands.n_nodes, b->strands.n_segments,       b->strands.segment, b->strands.strand, b->x,
+                                      b->radius,          !b->model->location_jacobian};
 }
 
 /* ---- contact ------------------------------------------------------------------------------------------------------------ */

@@ -6,28 +6,31 @@
 #include "optim/newton/wolfe.h"
 
 enum { CONVERGED_TRIALS = 4 };
-static const double SHORT_STEP = 0.25; /* alpha of a line search below which relaxed steps are tried */
+static const double SHORT_STEP    = 0.25; /* alpha of a line search below which relaxed steps are tried */
+static const double WORK_FRACTION = 0.5;  /* work at the end of a step, relative to its start, that counts as zero */
 
 typedef struct {
-  PetscReal                kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
-  PetscInt                 min_it, max_relaxed;
-  PetscBool                is_strict;
-  wolfe_options            search;
-  Vec                      dinv, column;    /* referenced, may be NULL */
-  Vec                      scaled_residual; /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
-  Vec                      trial, trial_residual, trial_scaled;
-  Vec                      gradient; /* H^T D^-2 g at z */
-  Vec                      product;  /* D^-1 H dz */
-  Vec                      work;
-  Vec                      reference;       /* z before relaxed steps */
-  Mat                      scaled_jacobian; /* shell for D^-1 H */
-  Mat                      solve_matrix;    /* referenced: replaces H in linear solves; NULL: H itself */
-  row_scaled_copy          scaled_pre;
-  PetscObjectId            scaled_from; /* the Pmat that scaled_jacobian was made with */
-  PetscBool                wants_tangent;
-  double                   phi_trial;
-  double                   alpha;          /* of the last line search; 1 before the first one */
-  int                      n_delay, delay; /* iterations until relaxed steps may be tried; the same after the next failure */
+  PetscReal       kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
+  PetscInt        min_it, max_relaxed, max_work;
+  PetscBool       is_strict;
+  wolfe_options   search;
+  Vec             dinv, column;    /* referenced, may be NULL */
+  Vec             scaled_residual; /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
+  Vec             trial, trial_residual, trial_scaled;
+  Vec             gradient; /* H^T D^-2 g at z */
+  Vec             product;  /* D^-1 H dz */
+  Vec             work;
+  Vec             reference;       /* z before relaxed steps */
+  Mat             scaled_jacobian; /* shell for D^-1 H */
+  Mat             solve_matrix;    /* referenced: replaces H in linear solves; NULL: H itself */
+  row_scaled_copy scaled_pre;
+  PetscObjectId   scaled_from; /* the Pmat that scaled_jacobian was made with */
+  PetscBool       wants_tangent;
+  double          phi_trial;
+  double          alpha;          /* of the last line search; 1 before the first one */
+  int             n_delay, delay; /* iterations until relaxed steps may be tried; the same after the next failure */
+  PetscErrorCode (*set_definite)(SNES, PetscBool, void *);
+  void                    *definite_context; /* borrowed */
   SNESStabilizedStatistics count;
 } SNES_Stabilized;
 
@@ -286,18 +289,16 @@ static PetscErrorCode step(SNES snes, double *phi, bool *has_moved)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Full Newton steps without a line search, until one of them halves E (watchdog technique [NocedalWright2006, sec. 15.6]). Otherwise z
- * is the start again, and line searches follow in the next `delay` iterations; `delay` doubles.
+/* ---- steps that may increase E ---------------------------------------------------------------------------------------- */
+
+/* Full Newton steps without a line search, until one of them reduces E to `target` (watchdog technique [NocedalWright2006, sec. 15.6]).
  *
  * Reason: along a curved valley of E every line search ends after a short step. An example is a rod with stiff stretching that
  * rotates: a full step stretches it by a second-order term, which the next full step removes. */
-static PetscErrorCode relaxed_steps(SNES snes, double *phi, bool *has_moved)
+static PetscErrorCode relaxed_steps(SNES snes, double target, double *phi, bool *has_moved)
 {
-  SNES_Stabilized *s      = data_of(snes);
-  const double     target = 0.5 * *phi;
+  SNES_Stabilized *s = data_of(snes);
   PetscFunctionBegin;
-  if (s->max_relaxed <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecCopy(snes->vec_sol, s->reference));
   for (int k = 0; k < s->max_relaxed && isfinite(*phi) && !*has_moved; ++k) {
     PetscCall(newton_direction(snes, snes->vec_sol_update));
     PetscCall(VecAXPY(snes->vec_sol, 1.0, snes->vec_sol_update));
@@ -305,14 +306,84 @@ static PetscErrorCode relaxed_steps(SNES snes, double *phi, bool *has_moved)
     ++s->count.n_relaxed;
     *has_moved = *phi <= target;
   }
-  if (*has_moved) {
-    s->alpha = 1.0, s->delay = 1;
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Search along vec_sol_update for a zero of the work g.dz, from its value `start` < 0 at z, by safeguarded interpolation, every third time
+ * by bisection. z becomes the accepted point, or does not change if there is none. g is that of the last trial. */
+static PetscErrorCode search_work(SNES snes, double start, bool *has_moved)
+{
+  SNES_Stabilized *s   = data_of(snes);
+  double           low = 0.0, at_low = start, high = 1.0, at_high = INFINITY, alpha = 1.0;
+  PetscFunctionBegin;
+  *has_moved = false;
+  for (int k = 0; k < s->search.max_trials && !*has_moved; ++k) {
+    PetscScalar work = INFINITY;
+    double      phi;
+    PetscCall(VecWAXPY(s->trial, alpha, snes->vec_sol_update, snes->vec_sol));
+    PetscCall(evaluate(snes, s->trial, PETSC_FALSE, s->trial_residual, s->trial_scaled, &phi));
+    if (isfinite(phi)) PetscCall(VecDot(s->trial_residual, snes->vec_sol_update, &work));
+    *has_moved = work <= -WORK_FRACTION * start && (alpha == 1.0 || work >= WORK_FRACTION * start);
+    if (work < 0.0) low = alpha, at_low = work;
+    else high = alpha, at_high = work;
+    if (*has_moved) break;
+    const double straight = isinf(at_high) ? NAN : low + (high - low) * at_low / (at_low - at_high);
+    alpha = k % 3 == 2 || !(straight > low) ? 0.5 * (low + high) : fmin(fmax(straight, 0.9 * low + 0.1 * high), 0.1 * low + 0.9 * high);
   }
-  s->n_delay = s->delay;
-  s->delay *= 2;
-  PetscCall(VecCopy(s->reference, snes->vec_sol));
+  if (*has_moved) PetscCall(VecCopy(s->trial, snes->vec_sol));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Newton steps with the definite tangent, each to a zero of the work g.dz, until one of them reduces E to `target`.
+ *
+ * If g is the gradient of a potential W (inertia, elasticity), these steps decrease W and converge to one of its minima from any state. E has other
+ * stationary points, where H is singular: without this method a buckling strand ends there. Friction is not the gradient of a
+ * potential, therefore g.dz is used instead of W. Source: step_line_search.h, the same search for contact problems. */
+static PetscErrorCode work_steps(SNES snes, double target, double *phi, bool *has_moved)
+{
+  SNES_Stabilized *s          = data_of(snes);
+  bool             can_search = true;
+  PetscFunctionBegin;
+  if (!s->set_definite) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(s->set_definite(snes, PETSC_TRUE, s->definite_context));
   PetscCall(evaluate_at_z(snes, phi));
+  for (int k = 0; k < s->max_work && isfinite(*phi) && can_search && !*has_moved; ++k) {
+    PetscScalar work;
+    PetscCall(newton_direction(snes, snes->vec_sol_update));
+    PetscCall(VecDot(snes->vec_func, snes->vec_sol_update, &work));
+    can_search = work < 0.0;
+    if (can_search) PetscCall(search_work(snes, work, &can_search));
+    PetscCall(evaluate_at_z(snes, phi));
+    ++s->count.n_work;
+    *has_moved = *phi <= target;
+  }
+  PetscCall(s->set_definite(snes, PETSC_FALSE, s->definite_context));
+  PetscCall(evaluate_at_z(snes, phi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both kinds of steps in turn, until E is halved. Otherwise z is the start again, and line searches follow in the next `delay`
+ * iterations; `delay` doubles. */
+static PetscErrorCode leave_valley(SNES snes, double *phi, bool *has_moved)
+{
+  SNES_Stabilized *s      = data_of(snes);
+  const double     target = 0.5 * *phi;
+  PetscFunctionBegin;
+  if (s->max_relaxed <= 0 && s->max_work <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecCopy(snes->vec_sol, s->reference));
+  s->alpha = 1.0;
+  for (int method = 0; method < 2 && !*has_moved; ++method) {
+    if (method == 0) PetscCall(relaxed_steps(snes, target, phi, has_moved));
+    else PetscCall(work_steps(snes, target, phi, has_moved));
+    if (*has_moved) {
+      s->alpha = method == 0 ? 1.0 : 0.0; /* after work steps another line search would usually be short, too */
+      break;
+    }
+    PetscCall(VecCopy(s->reference, snes->vec_sol));
+    PetscCall(evaluate_at_z(snes, phi));
+  }
+  s->n_delay = *has_moved ? 0 : s->delay;
+  s->delay   = *has_moved ? 1 : 2 * s->delay;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -366,7 +437,8 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
 {
   SNES_Stabilized *s = data_of(snes);
   bool             has_moved;
-  int              n_stalled = 0;
+  bool             is_last_try = false; /* the line search has stalled before */
+  int              n_stalled   = 0;
   PetscFunctionBegin;
   PetscCall(compute_gradient(snes));
   PetscCall(report(snes, phi));
@@ -379,9 +451,9 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
     PetscTryTypeMethod(snes, update, snes->iter);
     has_moved             = false;
     const bool is_relaxed = s->alpha < SHORT_STEP && s->n_delay-- <= 0;
-    if (is_relaxed) PetscCall(relaxed_steps(snes, &phi, &has_moved));
+    if (is_relaxed) PetscCall(leave_valley(snes, &phi, &has_moved));
     if (!has_moved) PetscCall(step(snes, &phi, &has_moved));
-    if (!has_moved && !is_relaxed && snes->norm >= snes->abstol) PetscCall(relaxed_steps(snes, &phi, &has_moved));
+    if (!has_moved && !is_relaxed && snes->norm >= snes->abstol) PetscCall(leave_valley(snes, &phi, &has_moved));
     if (!has_moved) {
       PetscCall(test_convergence(snes, true));
       if (!snes->reason) snes->reason = SNES_DIVERGED_LINE_SEARCH;
@@ -394,7 +466,9 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
     PetscCall(report(snes, phi));
     PetscCall(test_convergence(snes, false));
     n_stalled = s->count.norm > STALLED_RATIO * before && s->count.gradient_norm > STALLED_GRADIENT * gradient_before ? n_stalled + 1 : 0;
-    if (!snes->reason && n_stalled == STALLED_STEPS) snes->reason = SNES_DIVERGED_LINE_SEARCH;
+    if (snes->reason || n_stalled < STALLED_STEPS) continue;
+    if (is_last_try || snes->norm < snes->abstol) snes->reason = SNES_DIVERGED_LINE_SEARCH;
+    s->alpha = 0.0, s->n_delay = 0, n_stalled = 0, is_last_try = true;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -472,6 +546,8 @@ static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems 
   PetscCall(PetscOptionsInt("-snes_stabilized_wolfe_max_trials", "Trials per line search", "", max_trials, &max_trials, NULL));
   PetscCall(PetscOptionsInt("-snes_stabilized_relaxed_steps", "Most full steps without a line search", "", s->max_relaxed, &s->max_relaxed,
                             NULL));
+  PetscCall(PetscOptionsInt("-snes_stabilized_work_steps", "Most steps to a zero of the work", "SNESStabilizedSetDefinite", s->max_work,
+                            &s->max_work, NULL));
   PetscOptionsHeadEnd();
   PetscCheck(0.0 < s->search.c1 && s->search.c1 < s->search.c2 && s->search.c2 < 1.0 && max_trials >= 1, PetscObjectComm((PetscObject)snes),
              PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: expected 0 < c1 < c2 < 1 and max_trials >= 1");
@@ -489,8 +565,9 @@ static PetscErrorCode SNESView_Stabilized(SNES snes, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(
         viewer, "  kappa=%g%s, least iterations=%d, gradient tolerance=%g, row scaling: %s, column scaling: %s\n", s->kappa,
         s->is_strict ? " (alone)" : "", (int)s->min_it, gradient_tolerance(snes), s->dinv ? "yes" : "no", s->column ? "yes" : "no"));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  Wolfe search: c1=%g, c2=%g, trials=%d; relaxed steps: at most %d\n", s->search.c1,
-                                     s->search.c2, s->search.max_trials, (int)s->max_relaxed));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  Wolfe search: c1=%g, c2=%g, trials=%d; relaxed steps: at most %d, work steps: at most %d\n",
+                                     s->search.c1, s->search.c2, s->search.max_trials, (int)s->max_relaxed,
+                                     s->set_definite ? (int)s->max_work : 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -505,6 +582,8 @@ PetscErrorCode SNESCreate_Stabilized(SNES snes)
   s->kappa                          = 0.01;
   s->gradient_tolerance             = -1.0;
   s->min_it                         = 1;
+  s->max_relaxed                    = 4;
+  s->max_work                       = 50;
   s->search                         = WOLFE_DEFAULTS;
   snes->usesksp                     = PETSC_TRUE;
   snes->usesnpc                     = PETSC_FALSE;
@@ -579,6 +658,15 @@ PetscErrorCode SNESStabilizedSetSolveMatrix(SNES snes, Mat A)
   PetscCall(MatDestroy(&s->solve_matrix));
   PetscCall(MatDestroy(&s->scaled_jacobian));
   s->solve_matrix = A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetDefinite(SNES snes, PetscErrorCode (*set_definite)(SNES, PetscBool, void *), void *context)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  data_of(snes)->set_definite     = set_definite;
+  data_of(snes)->definite_context = context;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,8 +3,9 @@
  *   dz <- solution of H dz = -g by GMRES from 0, at most 20 iterations, right preconditioning, relative tolerance eta; H = dg/dz
  *   m  <- g^T H dz, the slope of E along dz; if dz is not a sufficient descent direction: dz <- -H^T g, scaled to the minimum of the
  *         linear model, if its predicted decrease is larger
- *   z  <- z + alpha dz, alpha from a strong Wolfe search on E (wolfe.h); E = infinity at inadmissible states. Optionally, after a
- *         search with alpha < 1/4: some full steps without a search, kept if one of them halves E (watchdog technique)
+ *   z  <- z + alpha dz, alpha from a strong Wolfe search on E (wolfe.h); E = infinity at inadmissible states. After a search with
+ *         alpha < 1/4, or without result: full steps without a search, kept if one of them halves E (watchdog technique); else steps
+ *         with the definite tangent to zeros of the work g.dz, kept if one of them halves E (SNESStabilizedSetDefinite)
  *   stop when |g| < tau or |H^T g| < tau', after at least one iteration
  *
  * The Jacobian matrix H must provide MatMult and MatMultTranspose; Pmat must provide the operations that the preconditioner uses.
@@ -18,8 +19,9 @@
  *   -snes_stabilized_gradient_tolerance tau'   default: see SNESStabilizedSetColumnScaling
  *   -snes_stabilized_min_it 1                  least number of iterations
  *   -snes_stabilized_wolfe_{c1,c2,max_trials}  1e-4, 0.9, 40: options of the line search (wolfe.h)
- *   -snes_stabilized_relaxed_steps 0           most full steps without a line search after a short one; 60 steps of a rod with
+ *   -snes_stabilized_relaxed_steps 4           most full steps without a line search after a short one; 60 steps of a rod with
  *                                              EA L^2 / B = 2e7 need 33759 evaluations with 0, 589 with 2, 404 with 4 and 8
+ *   -snes_stabilized_work_steps 50             most steps with the definite tangent in one sequence
  *
  * Converged reasons: SNES_CONVERGED_FNORM_ABS for |g| < tau. SNES_CONVERGED_SNORM_RELATIVE for |H^T g| < tau', a stationary point of E
  * (is_stationary below); PETSc has no reason with this meaning. SNES_DIVERGED_LINE_SEARCH if no step length is accepted, or after five
@@ -40,6 +42,7 @@ typedef struct {
   PetscInt  n_tangents;          /* evaluations of H */
   PetscInt  n_fallbacks;         /* steps along -H^T g */
   PetscInt  n_relaxed;           /* full steps without a line search, successful or not */
+  PetscInt  n_work;              /* steps to a zero of the work, successful or not */
   PetscInt  n_armijo_only;       /* line searches that ended without the curvature condition (kinks of g) */
   PetscInt  n_rejected;          /* trial states that were not finite or outside the domain */
   PetscReal norm, norm_unscaled; /* final |D^-1 g| and |g| */
@@ -68,6 +71,10 @@ PetscErrorCode SNESStabilizedSetColumnScaling(SNES snes, Vec c);
 /* Use matrix A in the linear solves instead of the Jacobian (referenced; NULL: the Jacobian), e.g. an approximation of lower cost.
  * Slopes, gradients and tests use the Jacobian itself, so A affects only the search direction, not the accuracy of accepted states. */
 PetscErrorCode SNESStabilizedSetSolveMatrix(SNES snes, Mat A);
+
+/* Callback that replaces H by a positive definite approximation in subsequent evaluations (PETSC_TRUE), or restores H. Without it there
+ * are no work steps. The context is borrowed. */
+PetscErrorCode SNESStabilizedSetDefinite(SNES snes, PetscErrorCode (*set_definite)(SNES, PetscBool, void *), void *context);
 PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta);                 /* see -snes_stabilized_eta */
 PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance); /* tau'; PETSC_DEFAULT: see column scaling */
 

@@ -150,6 +150,16 @@ static PetscErrorCode petsc_destroy(penalty *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Tangents of bodies without terms that can make them indefinite; contact keeps its tangent. */
+static PetscErrorCode penalty_set_definite(SNES snes, PetscBool is_wanted, void *context)
+{
+  const scene *s = ((penalty *)context)->system.layout.scene;
+  (void)snes;
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], is_wanted);
+  return PETSC_SUCCESS;
+}
+
 /* Job keys become PETSc's defaults; the options database (the job's petsc: block, the command line) has priority. */
 static PetscErrorCode petsc_create(penalty *p)
 {
@@ -189,6 +199,7 @@ static PetscErrorCode petsc_create(penalty *p)
   }
   PetscCall(SNESStabilizedSetSolveMatrix(p->snes, p->H_single));
   PetscCall(SNESStabilizedSetForcing(p->snes, linear->tolerance));
+  PetscCall(SNESStabilizedSetDefinite(p->snes, penalty_set_definite, p));
   PetscCall(SNESSetTolerances(p->snes, newton->tolerance, 0.0, 0.0, (PetscInt)newton->max_iterations, PETSC_MAX_INT));
   KSP ksp;
   PC  pc;

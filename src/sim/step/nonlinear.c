@@ -14,7 +14,7 @@ nonlinear_options nonlinear_defaults(const newton_options *newton)
       .max_iterations  = newton->max_iterations,
       /* Far from the tolerance convergence is not monotone. 2 to 8 and 8 to 32 are equivalent for wisps, brushes, knots, ropes and
        * plates. progress 0.5 instead of 0.9 accepts steps of the knot with a residual of 0.028 that otherwise converge to 1e-4. */
-      .idle     = 4,
+      .idle     = 16,
       .idle_far = 16,
       .progress = 0.9,
       /* exact, knot: 6816 linearisations without acceleration, 2901 with 0.1, 2892 with 0 (always), which needs up to 15 % more

@@ -4,6 +4,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "contact/detection/contact_stages.h"
+#include "contact/rows/axis_contact.h"
 #include <string.h>
 
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
@@ -108,6 +109,7 @@ static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, cons
 {
   PetscFunctionBegin;
   PetscCall(contact_set_sort(c->set));
+  axis_contact_place(in, contact_set_size(c->set), contact_set_edit(c->set));
   PetscCall(contact_jacobian_build(&c->rows, in, contact_set_size(c->set), contact_set_get(c->set)));
   const int64_t n_free = drop_held(c, u, contact_set_edit(c->set));
   if (n_free == c->rows.n) PetscFunctionReturn(PETSC_SUCCESS);

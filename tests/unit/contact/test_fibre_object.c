@@ -170,7 +170,7 @@ static void over_borders(void **unused)
   assert_no_leak();
 }
 
-/* Nearly level to both borders, where the one surface takes over from the other, and lowest between: the borders hold it. */
+/* Nearly level to both borders, where the one surface takes over from the other, and lowest between by 0.0025 radii: all three hold it. */
 static void level_between_borders(void **unused)
 {
   (void)unused;
@@ -181,9 +181,41 @@ static void level_between_borders(void **unused)
   assert_ok(level_set_intersection(2, child, &phi));
   clear();
   add_strand(0.01, 2, x);
-  assert_int_equal(find(phi, &still, &still, false, 0.001), 2);
+  assert_int_equal(find(phi, &still, &still, false, 0.001), 3);
   assert_sound(phi, &still, 0.001);
-  for (int k = 0; k < 2; ++k) assert_close(found.spot[k].axis[0], k ? 0.05 : -0.05, 0.0101);
+  for (int k = 0; k < 3; k += 2) assert_close(found.spot[k].axis[0], k ? 0.05 : -0.05, 0.0101);
+  assert_close(found.spot[1].axis[0], 0.0, 1e-3);
+  assert_close(found.spot[1].gap, -1e-4, 1e-7);
+  level_set_destroy(&phi);
+  fibre_object_spots_clear(&found);
+  assert_no_leak();
+}
+
+/* A polygon around a drum, of segments that rise between 0.0005 and 0.4 radii from their lowest point to their ends: the contacts include the
+ * lowest point of each segment up to 0.001 radii. */
+static void segments_on_a_drum(void **unused)
+{
+  (void)unused;
+  const double a[3] = {0, -1, 0}, b[3] = {0, 1, 0}, r = 0.005;
+  level_set   *phi;
+  assert_ok(level_set_cylinder(a, b, 0.1, &phi));
+  for (int n = 200; n >= 8; n -= 4) {
+    double       x[3 * 201];
+    const double turn = 2.0 * M_PI / n, corner = (0.1 + r) / cos(0.5 * turn);
+    int          n_lowest = 0;
+    clear();
+    for (int i = 0; i <= n / 2; ++i) v3_set(x + 3 * i, corner * cos(i * turn), 0.0, corner * sin(i * turn));
+    add_strand(r, n / 2 + 1, x);
+    find(phi, &still, &still, false, 0.1 * r);
+    for (int k = 0; k < n / 2; ++k) {
+      double least = INFINITY;
+      for (int64_t p = 0; p < found.n; ++p)
+        if (found.spot[p].segment == k || (found.spot[p].segment == k + 1 && found.spot[p].at == 0.0))
+          least = fmin(least, found.spot[p].gap);
+      n_lowest += least < 1.001e-3 * r;
+    }
+    assert_int_equal(n_lowest, n / 2);
+  }
   level_set_destroy(&phi);
   fibre_object_spots_clear(&found);
   assert_no_leak();
@@ -524,7 +556,7 @@ static void threads_do_not_matter(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(on_a_plane), cmocka_unit_test(between_vertices), cmocka_unit_test(over_borders),
-          cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary),
-          cmocka_unit_test(nothing_passes), cmocka_unit_test(moving_object_equals_moving_fibre), cmocka_unit_test(bullets),
-          cmocka_unit_test(level_between_borders), cmocka_unit_test(predicted_penetration_gives_a_contact),
-          cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(segments_on_a_drum), cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed),
+          cmocka_unit_test(every_contact_is_necessary), cmocka_unit_test(nothing_passes),
+          cmocka_unit_test(moving_object_equals_moving_fibre), cmocka_unit_test(bullets), cmocka_unit_test(level_between_borders),
+          cmocka_unit_test(predicted_penetration_gives_a_contact), cmocka_unit_test(threads_do_not_matter))

@@ -602,7 +602,7 @@ static void relaxed_steps_follow_a_curved_valley(void **state)
     const double *at;
     SNES          snes;
     Vec           z;
-    set_options("-snes_atol 1e-6 -snes_max_it 1000", is_relaxed ? "-snes_stabilized_relaxed_steps 4" : NULL);
+    set_options("-snes_atol 1e-6 -snes_max_it 1000", is_relaxed ? NULL : "-snes_stabilized_relaxed_steps 0");
     solver_for(&p, &snes, &z);
     assert_ok(SNESSetFromOptions(snes));
     assert_ok(VecSetValue(z, 0, 1.0, INSERT_VALUES));
@@ -622,6 +622,68 @@ static void relaxed_steps_follow_a_curved_valley(void **state)
   assert_true(s[0].norm > 0.1);
   assert_in_range(s[1].n_relaxed, 1, 20);
   assert_true(s[1].norm < 1e-6 && s[1].n_residuals < 60);
+}
+
+/* g = z^3 - 3 z + 5 is the gradient of a potential with one minimum, z = -2.279. From z = 2, E has a minimum at z = 1, where H = 0. Line
+ * searches on E end there, with |g| = 3. Steps to zeros of the work with H >= 1 continue to the minimum of the potential. The other
+ * equations are linear. */
+static bool           is_definite;
+static PetscErrorCode select_definite(SNES snes, PetscBool is_wanted, void *context)
+{
+  (void)snes;
+  ++*(int *)context;
+  is_definite = is_wanted;
+  return PETSC_SUCCESS;
+}
+static void inflected_residual(problem *p, const double *z, double *g)
+{
+  (void)p;
+  g[0] = z[0] * z[0] * z[0] - 3.0 * z[0] + 5.0;
+  g[1] = z[1] - 1.0, g[2] = z[2];
+}
+static void inflected_tangent(problem *p, const double *z)
+{
+  double *H;
+  assert_ok(mat_block3_values(p->H, &H));
+  m3_identity(H);
+  H[0] = 3.0 * z[0] * z[0] - 3.0;
+  if (is_definite) H[0] = fmax(H[0], 1.0);
+}
+static void work_steps_leave_minima_of_the_residual(void **state)
+{
+  (void)state;
+  for (int has_work = 0; has_work <= 1; ++has_work) {
+    problem                  p = {.n = 3, .residual = inflected_residual, .tangent = inflected_tangent, .H = one_block()};
+    SNESStabilizedStatistics s;
+    const double            *at;
+    int                      n_calls = 0;
+    SNES                     snes;
+    Vec                      z;
+    set_options("-snes_atol 1e-9 -snes_max_it 1000 -snes_stabilized_relaxed_steps 0", NULL);
+    solver_for(&p, &snes, &z);
+    assert_ok(SNESSetFromOptions(snes));
+    if (has_work) assert_ok(SNESStabilizedSetDefinite(snes, select_definite, &n_calls));
+    assert_ok(VecSetValue(z, 0, 2.0, INSERT_VALUES));
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESStabilizedGetStatistics(snes, &s));
+    assert_ok(VecGetArrayRead(z, &at));
+    print_message("%s: z = %.9g, |g| = %g, %d evaluations, %d work steps\n", has_work ? "work" : "line searches", at[0], s.norm,
+                  (int)s.n_residuals, (int)s.n_work);
+    if (has_work) {
+      const double root = -cbrt(0.5 * (5.0 + sqrt(21.0))) - cbrt(0.5 * (5.0 - sqrt(21.0))); /* Cardano */
+      assert_close(at[0], root, 1e-9);
+      assert_close(at[1], 1.0, 1e-9);
+      assert_true(s.norm < 1e-9 && s.n_residuals < 100);
+      assert_in_range(s.n_work, 1, 50);
+      assert_true(n_calls > 0 && n_calls % 2 == 0 && !is_definite);
+    } else {
+      assert_close(s.norm, 3.0, 1e-3);
+      assert_int_equal(s.n_work, 0);
+    }
+    assert_ok(VecRestoreArrayRead(z, &at));
+    clear_options();
+    finish(&p, &snes, &z);
+  }
 }
 
 /* g = S z - b with S = diag(1, 1e2, 1e4), solves with 4 S. This direction reduces |g|^2 by a quarter in the linear model and is
@@ -811,5 +873,5 @@ TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically)
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
           cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
           cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
-          cmocka_unit_test(relaxed_steps_follow_a_curved_valley), cmocka_unit_test(takes_what_promises_more),
-          cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
+          cmocka_unit_test(relaxed_steps_follow_a_curved_valley), cmocka_unit_test(work_steps_leave_minima_of_the_residual),
+          cmocka_unit_test(takes_what_promises_more), cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))

@@ -1,6 +1,7 @@
 /* Steps of formulation `exact`: rest, sliding, momentum, energy, impact, constrained nodes, number of threads; its contact rows
  * and its matrix. */
 #include "formulation_fixture.h"
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/math3.h"
@@ -444,15 +445,15 @@ static void follow(const step_contacts *c, const step_layout *l, int32_t i, cons
 static void sum_up(const scene *s, const double *y, double force[3], double moment[3])
 {
   for (int k = 0; k < s->n_systems; ++k) {
-    const body  *b = s->systems[k];
-    body_surface surface;
-    rigid_frame  f;
-    double       m[3];
-    if (!b->ops->frame) b->ops->surface(b, &surface); /* all of its nodes are on it, or carry no force */
+    const body *b = s->systems[k];
+    body_nodes  nodes;
+    rigid_frame f;
+    double      m[3];
+    if (!b->ops->frame) b->ops->nodes(b, &nodes); /* node i is block i */
     else b->ops->frame(b, 0.0, 0.0, NULL, &f);
     for (int64_t i = 0; i < (b->ops->frame ? 1 : b->n_blocks); ++i) {
       v3_axpy(force, 1.0, y + 3 * (b->first_block + i));
-      v3_cross(m, b->ops->frame ? f.c : surface.x + 3 * i, y + 3 * (b->first_block + i));
+      v3_cross(m, b->ops->frame ? f.c : nodes.x + 3 * i, y + 3 * (b->first_block + i));
       v3_axpy(moment, 1.0, m);
     }
     if (b->ops->frame) v3_axpy(moment, 1.0, y + 3 * (b->first_block + 1));
@@ -512,6 +513,57 @@ static void test_rows(void **state)
   memory_free(&rows);
   memory_free(&r);
   memory_free(&y);
+  step_contacts_destroy(&c);
+  step_unknowns_destroy(&u);
+  step_layout_destroy(&l);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* A mass-spring rope on a drum, on triangles of a soft block and on the surface mesh of a box: random impulses exert no total force and
+ * no total moment, although friction acts at the distance of the radius from the nodes. */
+static const char *const ropes =
+    HEAD "time: {end: 1, step: 2.0e-3}\ncontact: {friction: 0.5}\nbodies:\n"
+         "  drum: {kind: rigid, material: wood, shape: {cylinder: {from: [0, -0.1, 0], to: [0, 0.1, 0], radius: 0.1}}}\n"
+         "  rope: {kind: rod, model: mass_spring, material: rubber, section: {circle: 0.005}, curve: {line: {from: [-0.1, 0.01, "
+         "0.1052], to: [0.3, 0.03, 0.1055]}}, segments: 20}\n"
+         "  soft: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0.12, -0.05, 0], max: [0.2, 0.05, 0.1]}}}\n"
+         "  mesh: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0.22, -0.05, 0], max: [0.29, 0.05, 0.1]}}}\n";
+
+static void test_rows_of_ropes(void **state)
+{
+  (void)state;
+  world         w;
+  step_layout   l;
+  step_unknowns u;
+  step_contacts c;
+  step_status   status  = {STEP_OK, NULL, -1};
+  int64_t       n_of[4] = {0};
+  double       *r, *y, force[3] = {0}, moment[3] = {0}, total = 0.0;
+  open_world(ropes, &w);
+  assert_ok(step_layout_create(w.s, &l));
+  assert_ok(step_layout_begin(&l, 0.0, 2e-3, &status));
+  assert_ok(step_unknowns_create(&l, &u));
+  assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_correction, &c));
+  assert_ok(step_contacts_find(&c, &l, &u, &status));
+  const int64_t n = step_contacts_size(&c);
+  assert_ok(MEMORY_ALLOC("test", ARRAY(r, 3 * n), ARRAY(y, 3 * l.n_blocks)));
+  for (int64_t i = 0; i < n; ++i) {
+    const contact_spot *s = &step_contacts_spots(&c)[i];
+    for (int k = 0; k < 3; ++k) total += fabs(r[3 * i + k] = random_range(4, (uint64_t)(3 * i + k), 0, -1.0, 1.0));
+    ++n_of[s->body_a], ++n_of[s->body_b];
+    for (int k = 0; k < 3; ++k) assert_close(s->a.x[k], s->b.x[k], 0.0); /* one point on the axis of the rope */
+  }
+  print_message("%lld contacts: drum %lld, rope %lld, soft %lld, mesh %lld\n", (long long)n, (long long)n_of[0], (long long)n_of[1],
+                (long long)n_of[2], (long long)n_of[3]);
+  for (int i = 0; i < 4; ++i) assert_true(n_of[i] > 0);
+  contact_jacobian_scatter(&c.rows, 1.0, r, y);
+  sum_up(w.s, y, force, moment);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(force[k], 0.0, 64.0 * DBL_EPSILON * total);
+    assert_close(moment[k], 0.0, 64.0 * DBL_EPSILON * total);
+  }
+  MEMORY_FREE(&r, &y);
   step_contacts_destroy(&c);
   step_unknowns_destroy(&u);
   step_layout_destroy(&l);
@@ -685,5 +737,5 @@ TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), 
           cmocka_unit_test(test_threshold), cmocka_unit_test(test_friction_angle), cmocka_unit_test(test_momentum_and_energy),
           cmocka_unit_test(test_threads), cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held),
           cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped),
-          cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_matrix_at_rest),
-          cmocka_unit_test(test_matrix_far_from_rest))
+          cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_rows_of_ropes),
+          cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
