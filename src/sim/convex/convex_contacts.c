@@ -45,8 +45,8 @@ static void equalise_masses(const convex_contacts *c, const contact_pair *p, dou
 
 /* Least period of the contacts of a pair in steps. The springs of n equally loaded contacts of rigid bodies act in parallel, so that the pair
  * has the period min_contact_period if each has n^1/2 times this period. Contacts at rest sink by R_N r_N (dt + relaxation), R_N = period^2 w / 4
- * pi^2; the period is smaller if this exceeds max_depth for the largest force of the last step, or, for new pairs, for a force that changes
- * the velocity of the contact by acceleration dt. */
+ * pi^2; the period is smaller if this exceeds max_depth for the largest force of the last step. The load of new pairs is not known; it is assumed to
+ * change the velocity of the contact by 100 acceleration dt, so that structures released without load, such as arches, do not sink first. */
 static double pair_period(const convex_options *o, const convex_contacts *c, const contact_pair *p, const sap_parameters *step,
                           double acceleration, double max_depth, const double *w)
 {
@@ -56,7 +56,7 @@ static double pair_period(const convex_options *o, const convex_contacts *c, con
     sum += r, most = fmax(most, r), fastest = fmax(fastest, w[a] * r);
   }
   if (p->is_rigid && most > 0.0) n = sum / most;
-  if (!(fastest > 0.0)) fastest = acceleration * step->dt;
+  if (!(fastest > 0.0)) fastest = 100.0 * acceleration * step->dt;
   const double square = n * o->min_contact_period * o->min_contact_period,
                limit  = 4.0 * M_PI * M_PI * max_depth / (fastest * (step->dt + step->relaxation));
   return sqrt(fmin(square, limit));

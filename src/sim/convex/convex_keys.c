@@ -28,7 +28,7 @@ static const key_spec convex_expert_keys[] = {
   {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
    .min = 0, .max = INFINITY, .is_open = true,
    .only_if = {"^law", "lagged"}, .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
-  {.name = "coulomb_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, coulomb_tolerance), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
+  {.name = "coulomb_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, coulomb_tolerance), .fallback = "1.0e-4", .min = 0, .max = 1, .is_open = true,
    .only_if = {"^law", "regularised"},
    .help = "law: regularised: the convex problem is repeated until the separation velocity of each sliding contact is correct to this fraction of "
            "R_N r_N, the velocity that unloads it; the error of its normal force is this fraction. Velocities below max_creep/1000 are not resolved"},
