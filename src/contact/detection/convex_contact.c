@@ -42,6 +42,11 @@ bool convex_contact_takes(const body *a, const body *b)
   return n > 0 && m > 0;
 }
 
+bool convex_contact_is_area(const contact_spot *s)
+{
+  return s->key[0] >> 56 == DETECTOR_CONVEX && convex_touch_is_area(s->key[1] & 0xffffffffu);
+}
+
 /* ---- creation ---- */
 
 void convex_contact_destroy(convex_contact **out)

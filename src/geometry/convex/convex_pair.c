@@ -361,6 +361,8 @@ int convex_pair_area_points(const convex_pose *a, const convex_pose *b)
   return m > n ? m : n;
 }
 
+bool convex_touch_is_area(uint64_t feature) { return feature >> 24 == CONVEX_TOUCH_AREA; }
+
 /* The touches of equal area along the unit vector n from b towards a; -1: no area. The cuts are parallel to the first edge of one of the faces,
  * so that the points move with this solid. */
 static int find_area_touches(const convex_pose *a, const convex_pose *b, const double n[3], double margin, convex_touch *out)

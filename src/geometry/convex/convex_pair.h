@@ -20,6 +20,9 @@ int convex_pair_area_points(const convex_pose *a, const convex_pose *b);
  * cylinder is a polygon with the area of the disc. */
 int convex_pair_area_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touch *out);
 
+/* Whether a touch with this feature number was written by convex_pair_area_touches. */
+bool convex_touch_is_area(uint64_t feature);
+
 /* Signed distance of x from the surface of a cylinder or polyhedron, negative inside, with the closest point q [3] and the normal
  * [3] there. */
 double convex_point_distance(const convex_pose *p, const double x[3], double normal[3], double q[3]);

@@ -5,7 +5,7 @@
 
 void convex_contacts_destroy(convex_contacts *c)
 {
-  MEMORY_FREE(&c->law, &c->known, &c->r_previous, &c->anchor, &c->r, &c->u, &c->x, &c->scale);
+  MEMORY_FREE(&c->law, &c->known, &c->r_previous, &c->anchor, &c->pair, &c->largest, &c->r, &c->u, &c->x, &c->scale);
   c->n = 0;
 }
 
@@ -82,6 +82,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
     equalise_masses(c, &p, w);
     step.min_contact_period = pair_period(o, c, &p, &step, f->layout.acceleration_scale, max_depth, w);
     for (int64_t a = p.first; a < p.end; ++a) {
+      c->pair[a]          = p.first;
       const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
       const sap_source is = {.mu           = f->contacts.mu[a],
                              .gap          = spots[a].gap,
@@ -125,7 +126,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
   if (!code) 
     code = MEMORY_ALLOC("convex contacts", ARRAY(c->r_previous, 3 * c->n), ARRAY(c->anchor, 2 * c->n), ARRAY(c->scale, 9 * c->n),
-                        ARRAY(inverse, A->n_rows), ARRAY(w, c->n));
+                        ARRAY(inverse, A->n_rows), ARRAY(w, c->n), ARRAY(c->pair, c->n), ARRAY(c->largest, c->n));
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
   if (!code) {
     for (int64_t i = 0; i < A->n_rows; ++i)
@@ -158,12 +159,14 @@ static void sliding_of(const convex_contacts *c, int64_t a, double x[2])
   for (int i = 0; i < 2; ++i) x[i] = sticks(c, a) ? 0.0 : c->u[3 * a + 1 + i] + c->law[a].R_t * c->r[3 * a + 1 + i];
 }
 
-int64_t convex_contacts_compare(const convex_options *o, const double *shift, const convex_contacts *c, double *target)
+int64_t convex_contacts_compare(const convex_options *o, const double *shift, convex_contacts *c, double *target)
 {
   int64_t n = 0;
+  for (int64_t a = 0; a < c->n; ++a) c->largest[a] = 0.0;
+  for (int64_t a = 0; a < c->n; ++a) c->largest[c->pair[a]] = fmax(c->largest[c->pair[a]], c->r[3 * a]);
   for (int64_t a = 0; a < c->n; ++a) {
     const sap_contact *law  = c->law + a;
-    const double       load = law->R_n * c->r[3 * a], least = fmax(o->coulomb_tolerance * load, 1e-3 * o->max_creep);
+    const double       load = law->R_n * c->largest[c->pair[a]], least = fmax(o->coulomb_tolerance * load, 1e-3 * o->max_creep);
     double             x[2], u[2];
     sliding_of(c, a, x);
     tangential(c, a, u);

@@ -11,6 +11,8 @@ typedef struct {
   double      *known;      /* [n][3] contact velocities at v = step_unknowns.known, plus the shift and the anchor below [m/s] */
   double      *r_previous; /* [n][3] forces of the last step times the length of this step, in contact frames [N s]; 0: not active */
   double      *anchor;     /* [n][2] friction impulse b at which a sticking contact has no tangential velocity, u_T = -R_t (r_T - b) [N s] */
+  int64_t     *pair;       /* [n] first contact of the same pair of bodies */
+  double      *largest;    /* [n] at the first contact of a pair: its largest normal impulse [N s] */
   double      *r, *u, *x;  /* [n][3] see step_outcome; `known`, r, u and x have room for the constraints after the contacts */
   double      *scale;      /* [n][9] see step_outcome */
 } convex_contacts;
@@ -26,7 +28,7 @@ void           convex_contacts_destroy(convex_contacts *c);
 
 /* Error of Coulomb's law at the solution r, u of the convex problem with this shift and anchor: number of contacts beyond the tolerances.
  * target [n]: mu |u_T|, which the shift must equal. */
-int64_t convex_contacts_compare(const convex_options *o, const double *shift, const convex_contacts *c, double *target);
+int64_t convex_contacts_compare(const convex_options *o, const double *shift, convex_contacts *c, double *target);
 /* One fixed-point iteration towards Coulomb's law: set shift [n] to next [n], and the anchors to the friction impulses. The shift is added
  * to the normal velocity. Without it the regularised law opens sliding contacts with mu |u_T|. */
 void convex_contacts_shift(const double *next, double *shift, convex_contacts *c);

@@ -28,11 +28,11 @@ static const key_spec convex_expert_keys[] = {
   {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
    .min = 0, .max = INFINITY, .is_open = true,
    .only_if = {"^law", "lagged"}, .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
-  {.name = "coulomb_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, coulomb_tolerance), .fallback = "1.0e-4", .min = 0, .max = 1, .is_open = true,
+  {.name = "coulomb_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, coulomb_tolerance), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
    .only_if = {"^law", "regularised"},
    .help = "law: regularised: the convex problem is repeated until the separation velocity of each sliding contact is correct to this fraction of "
-           "R_N r_N, the velocity that unloads it; the error of its normal force is this fraction. Velocities below max_creep/1000 are not resolved"},
-  {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_coulomb_iterations), .fallback = "100", .min = 1,
+           "R_N r_N, r_N: largest impulse of its pair of bodies; the error of its normal force is then this fraction of the largest one. Velocities below max_creep/1000 are not resolved"},
+  {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_coulomb_iterations), .fallback = "50", .min = 1,
    .max = 1000,
    .only_if = {"^law", "regularised"}, .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity and friction of the "
            "previous pass, so that sliding contacts do not open and sticking ones do not creep: Coulomb's law if this converges. Contacts that "
