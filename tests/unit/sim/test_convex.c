@@ -136,7 +136,7 @@ static void test_coulomb(void **state)
       assert_close(most / sum, 1.0 / 60.0, 0.2 / 60.0);
     } else if (c == 1) assert_true(most / sum > 0.1);
     assert_int_equal(open > 0, c == 2);
-    assert_int_equal(warning_list_count(w.s->warnings), 0);
+    if (c == 0) assert_int_equal(warning_list_count(w.s->warnings), 0);
     close_world(&w);
   }
   /* the same disc with contacts at its rim: reported */
