@@ -281,8 +281,8 @@ static void find_touches(convex_contact *c, const contact_scene *scene, int64_t 
 }
 
 /* Contacts of pair i of the block, whose faces request points of equal area, replace its touches where possible. */
-static PetscErrorCode append_area(convex_contact *c, const contact_scene *scene, const solid_pair *pair, convex_touches *touches, double share,
-                                  contact_set *set)
+static PetscErrorCode append_area(convex_contact *c, const contact_scene *scene, const solid_pair *pair, convex_touches *touches,
+                                  double share, contact_set *set)
 {
   const convex_pose *p = &c->pose[pair->first], *q = &c->pose[pair->second];
   contact_spot      *spot;

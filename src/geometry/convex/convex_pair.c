@@ -7,14 +7,22 @@
 /* Feature number of a touch: the kinds below, and the numbers of the features of a and b. Different kinds give different
  * numbers. */
 static inline uint64_t convex_feature_name(unsigned kind, unsigned a, unsigned b) { return (uint64_t)kind << 24 | (uint64_t)a << 12 | b; }
-enum { CONVEX_TOUCH_CORNER_A, CONVEX_TOUCH_CORNER_B, CONVEX_TOUCH_CROSSING, CONVEX_TOUCH_CLOSEST, CONVEX_TOUCH_END_A, CONVEX_TOUCH_END_B, CONVEX_TOUCH_AREA };
+enum {
+  CONVEX_TOUCH_CORNER_A,
+  CONVEX_TOUCH_CORNER_B,
+  CONVEX_TOUCH_CROSSING,
+  CONVEX_TOUCH_CLOSEST,
+  CONVEX_TOUCH_END_A,
+  CONVEX_TOUCH_END_B,
+  CONVEX_TOUCH_AREA
+};
 
 /* ==== clipping ==== */
 
 enum { MAX_CORNERS = CONVEX_MAX_SIDES, MAX_FOUND = 4 * MAX_CORNERS, RIM_POINTS = 16, RIM_AREA = 46 };
 static const double INSIDE = 1e-9, MERGE = 1e-5, LINE = 1e-6; /* relative to the size of the smaller solid */
 static const double AREA_FLAT = 1e-3;                         /* difference of gaps over the size above which area points are not used */
-static const double RIM_FLAT = 0.02;                          /* sine of the tilt above which a cylinder stands on one point of its rim */
+static const double RIM_FLAT  = 0.02;                         /* sine of the tilt above which a cylinder stands on one point of its rim */
 
 /* The supporting feature of a solid that faces the other one: coordinates (u, v) perpendicular to n, and the height h along n. */
 typedef struct {
@@ -382,7 +390,7 @@ static int find_area_touches(const convex_pose *a, const convex_pose *b, const d
   if (high - low > AREA_FLAT * w.size) return -1;
   sort_around(m, corner);
   polygon_equal_areas(m, (const double(*)[2])corner, n_points, x);
-  convex_touches one = {0};
+  convex_touches one  = {0};
   int            kept = 0;
   for (int i = 0; i < n_points; ++i) {
     const double u = c * x[i][0] - s * x[i][1], v = s * x[i][0] + c * x[i][1], h = fb.height + fb.slope_u * u + fb.slope_v * v;

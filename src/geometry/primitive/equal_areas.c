@@ -40,8 +40,8 @@ static void cut(const polygon *p, int axis, double at, double sign, polygon *out
 /* Position of the cut that leaves `share` of the area below it: bisection with secant steps (Illinois). */
 static double find_cut(const polygon *p, int axis, double low, double high, double share)
 {
-  polygon part;
-  double  center[2], at = low;
+  polygon      part;
+  double       center[2], at = low;
   const double whole = area_of(p, center);
   double       f_low = -share * whole, f_high = (1.0 - share) * whole;
   int          side = 0;

@@ -33,7 +33,7 @@ typedef struct {
   const convex_options *options;
   const newton_options *newton;
   linear_solver        *motion_solver, *contact_solver, *newton_solver; /* free motion; convex problems; motion with contact */
-  double                max_depth;   /* of resting contacts without a given stiffness [m] */
+  double                max_depth;                                      /* of resting contacts without a given stiffness [m] */
   bool                 *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
 } convex;
 
@@ -44,10 +44,10 @@ typedef struct {
   step_motion        motion;
   convex_contacts    contacts;
   convex_constraints constraints;
-  sap_terms          terms;  /* laws of contacts and constraints */
-  sparse_rows        J;      /* rows of contacts, then of constraints */
-  double            *v_free; /* [n] */
-  anderson           past;   /* of the iteration for Coulomb's law */
+  sap_terms          terms;         /* laws of contacts and constraints */
+  sparse_rows        J;             /* rows of contacts, then of constraints */
+  double            *v_free;        /* [n] */
+  anderson           past;          /* of the iteration for Coulomb's law */
   double            *next, *weight; /* [n_contacts] */
   step_report       *report;
 } convex_attempt;
@@ -338,7 +338,8 @@ static PetscErrorCode solve_with_contact(convex_attempt *p, step_status *status)
   PetscFunctionBegin;
   step_frame         *f = &p->c->frame;
   convex_constraints *c = &p->constraints;
-  PetscCall(convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, p->c->max_depth, f->contacts.shift, &p->contacts));
+  PetscCall(
+      convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, p->c->max_depth, f->contacts.shift, &p->contacts));
   PetscCall(anderson_create(p->contacts.n, MEMORY, &p->past));
   PetscCall(MEMORY_ALLOC("Coulomb's law", ARRAY(p->next, p->contacts.n), ARRAY(p->weight, p->contacts.n)));
   for (int64_t a = 0; a < p->contacts.n; ++a) p->weight[a] = 1.0;
@@ -470,8 +471,8 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   convex *c      = (convex *)f;
   bool    is_any = false;
   PetscFunctionBegin;
-  c->options = s->options->solver->convex;
-  c->newton  = s->options->solver->newton;
+  c->options   = s->options->solver->convex;
+  c->newton    = s->options->solver->newton;
   c->max_depth = 4.0 * c->options->max_static_penetration * s->length_scale;
   PetscCall(step_frame_create(s, 0.0, &c->frame));
   PetscCall(linear_solver_create(s->comm, MOTION, &c->motion_solver));

@@ -68,13 +68,13 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
   const scene        *s     = f->layout.scene;
   const contact_spot *spots = step_contacts_spots(&f->contacts);
   const double        asked = f->contacts.overlap_correction_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
-  sap_parameters      step  = {.dt                       = f->layout.dt,
-                               .relaxation               = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
-                               .stiction_tolerance       = o->stiction_tolerance,
-                               .overlap_correction_speed = isfinite(asked) ? asked : v_rest,
-                               .dissipation              = o->dissipation,
-                               .slip                     = o->slip_speed};
-  contact_pair        p     = {.first = 0};
+  sap_parameters      step = {.dt                       = f->layout.dt,
+                              .relaxation               = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
+                              .stiction_tolerance       = o->stiction_tolerance,
+                              .overlap_correction_speed = isfinite(asked) ? asked : v_rest,
+                              .dissipation              = o->dissipation,
+                              .slip                     = o->slip_speed};
+  contact_pair        p    = {.first = 0};
   for (int64_t a = 0; a < c->n; ++a) w[a] = inverse_mass(J, inverse, a);
   for (; p.first < c->n; p.first = p.end) { /* contacts are sorted by detector and pair */
     for (p.end = p.first + 1; p.end < c->n && spots[p.end].key[0] == spots[p.first].key[0];) ++p.end;
@@ -84,12 +84,9 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
     for (int64_t a = p.first; a < p.end; ++a) {
       c->pair[a]          = p.first;
       const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
-      const sap_source is = {.mu           = f->contacts.mu[a],
-                             .gap          = spots[a].gap,
-                             .stiffness    = isnan(k) ? INFINITY : k,
-                             .w            = w[a],
-                             .normal_speed = u0[3 * a]};
-      c->law[a]           = sap_contact_make((sap_model)o->law, &step, &is);
+      const sap_source is = {
+          .mu = f->contacts.mu[a], .gap = spots[a].gap, .stiffness = isnan(k) ? INFINITY : k, .w = w[a], .normal_speed = u0[3 * a]};
+      c->law[a] = sap_contact_make((sap_model)o->law, &step, &is);
     }
   }
 }
@@ -124,7 +121,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   double       **three[] = {&c->known, &c->r, &c->u, &c->x, &u0};
   PetscErrorCode code    = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
   for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
-  if (!code) 
+  if (!code)
     code = MEMORY_ALLOC("convex contacts", ARRAY(c->r_previous, 3 * c->n), ARRAY(c->anchor, 2 * c->n), ARRAY(c->scale, 9 * c->n),
                         ARRAY(inverse, A->n_rows), ARRAY(w, c->n), ARRAY(c->pair, c->n), ARRAY(c->largest, c->n));
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
@@ -194,7 +191,7 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
 {
   for (int64_t a = 0; a < c->n; ++a) {
     const sap_contact *law = c->law + a;
-    const double      *r = c->r + 3 * a;
+    const double      *r   = c->r + 3 * a;
     double            *u = c->u + 3 * a, *x = c->x + 3 * a, *W = c->scale + 9 * a;
     m3_identity(W);
     W[0] = W[4] = W[8] = law->R_t / o->stiction_tolerance;
@@ -215,6 +212,9 @@ double convex_contacts_creep_bound(const convex_options *o, const convex_contact
 {
   double most = 0.0;
   for (int64_t a = 0; a < c->n; ++a)
-    if (c->r[3 * a] > 0.0) most = fmax(most, o->law == SAP_REGULARISED ? c->law[a].R_t * (c->law[a].mu * c->r[3 * a] + hypot(c->anchor[2 * a], c->anchor[2 * a + 1])) : c->law[a].slip);
+    if (c->r[3 * a] > 0.0)
+      most = fmax(most, o->law == SAP_REGULARISED
+                            ? c->law[a].R_t * (c->law[a].mu * c->r[3 * a] + hypot(c->anchor[2 * a], c->anchor[2 * a + 1]))
+                            : c->law[a].slip);
   return most;
 }

@@ -188,10 +188,11 @@ static void check_spin(const step_contacts *c, const step_layout *l, const conta
   const scene *s = l->scene;
   char         pair[160];
   snprintf(pair, sizeof pair, "%.64s, %.64s", s->bodies[spots[first].body_a].name, s->bodies[spots[first].body_b].name);
-  warning_list_add(s->warnings, "few-contact-points", pair,
-                   "the bodies spin on each other, and their patch is represented by %lld points at its border, which resist spin more than a uniform "
-                   "load; give one of the bodies contact_points: 100",
-                   (long long)n);
+  warning_list_add(
+      s->warnings, "few-contact-points", pair,
+      "the bodies spin on each other, and their patch is represented by %lld points at its border, which resist spin more than a uniform "
+      "load; give one of the bodies contact_points: 100",
+      (long long)n);
 }
 
 PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,

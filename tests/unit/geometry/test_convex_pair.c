@@ -426,7 +426,8 @@ static void test_equal_area(void **state)
   assert_close(hypot(mean[0], mean[1]), 0.0, 1e-14);
   convex_pose_set(&b, &other, aside, R, room[1]);
   assert_int_equal(convex_pair_area_touches(&a, &b, 0.01, touch), N);
-  for (int i = 0; i < N; ++i) assert_true(hypot(touch[i].x[0], touch[i].x[1]) < 0.1002 && hypot(touch[i].x[0] - 0.08, touch[i].x[1]) < 0.1002);
+  for (int i = 0; i < N; ++i)
+    assert_true(hypot(touch[i].x[0], touch[i].x[1]) < 0.1002 && hypot(touch[i].x[0] - 0.08, touch[i].x[1]) < 0.1002);
   const double c = cos(0.01), s = sin(0.01), tilted[9] = {c, 0, s, 0, 1, 0, -s, 0, c};
   convex_pose_set(&a, &disc, origin, tilted, room[0]);
   convex_pose_set(&b, &wall, origin, R, room[1]);
@@ -436,6 +437,6 @@ static void test_equal_area(void **state)
   assert_int_equal(convex_pair_area_touches(&a, &b, 0.01, touch), -1);
 }
 
-TEST_MAIN(cmocka_unit_test(test_equal_area), cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry), cmocka_unit_test(test_continuity),
-          cmocka_unit_test(test_faces), cmocka_unit_test(test_special), cmocka_unit_test(test_coincident_edges),
-          cmocka_unit_test(test_edges))
+TEST_MAIN(cmocka_unit_test(test_equal_area), cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry),
+          cmocka_unit_test(test_continuity), cmocka_unit_test(test_faces), cmocka_unit_test(test_special),
+          cmocka_unit_test(test_coincident_edges), cmocka_unit_test(test_edges))

@@ -28,8 +28,8 @@ static void test_disc(void **state)
   const double     step = 2.0 * M_PI / CORNERS, r = sqrt(step / sin(step));
   for (int k = 0; k < CORNERS; ++k) corner[k][0] = 3.0 + r * cos(step * k), corner[k][1] = -1.0 + r * sin(step * k);
   for (int c = 0; c < 6; ++c) {
-    const int n        = numbers[c];
-    double    mean[2]  = {0.0, 0.0}, square = 0.0;
+    const int n       = numbers[c];
+    double    mean[2] = {0.0, 0.0}, square = 0.0;
     int       ring[10] = {0}, sector[10] = {0};
     polygon_equal_areas(CORNERS, (const double(*)[2])corner, n, x);
     for (int i = 0; i < n; ++i) {

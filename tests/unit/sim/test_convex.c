@@ -44,7 +44,7 @@ static void test_creep_and_depth(void **state)
     open_world(text, &w0);
     for (int k = 0; k < 120; ++k) step(&w0);
     const rigid_body *b = rigid(&w0, "cube");
-    const double      n = g_N / (g_N / 4.0 + g_T / 4.0), R = fmax(n * 4.0 * w / (4.0 * M_PI * M_PI), soft ? 1.0 / (h * 2e4 * (h + 0.03)) : 0.0);
+    const double n = g_N / (g_N / 4.0 + g_T / 4.0), R = fmax(n * 4.0 * w / (4.0 * M_PI * M_PI), soft ? 1.0 / (h * 2e4 * (h + 0.03)) : 0.0);
     assert_close(w0.report.contact.creep, 1e-2 * w * m * g_T * h / 4.0, 1e-4 * 1e-2 * w * m * g_T * h / 4.0);
     assert_close(b->v[0], w0.report.contact.creep, 1e-7);
     /* The lower corners carry the moment, m g_T a/2 over a, too. The block tilts slightly. */
@@ -120,17 +120,20 @@ static void test_coulomb(void **state)
   for (int c = 0; c < 3; ++c) {
     char    text[2000];
     int64_t open = 0;
-    snprintf(text, sizeof text,
-             HEAD "gravity: [0, 0, -9.81]\ntime: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
-                  "  disc: {kind: rigid, material: wood, contact_points: 60, shape: {cylinder: {from: [0, 0, 0], to: [0, 0, 1.0e-4], radius: 0.1}}, "
-                  "velocity: [0.653, 0, 0], angular_velocity: [0, 0, 10]}\n"
-                  "contact: {friction: 0.3}\nsolver: {convex: {tolerance: 1.0e-10%s}}\n",
-             keys[c]);
+    snprintf(
+        text, sizeof text,
+        HEAD
+        "gravity: [0, 0, -9.81]\ntime: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+        "  disc: {kind: rigid, material: wood, contact_points: 60, shape: {cylinder: {from: [0, 0, 0], to: [0, 0, 1.0e-4], radius: 0.1}}, "
+        "velocity: [0.653, 0, 0], angular_velocity: [0, 0, 10]}\n"
+        "contact: {friction: 0.3}\nsolver: {convex: {tolerance: 1.0e-10%s}}\n",
+        keys[c]);
     open_world(text, &w);
     for (int k = 0; k < 100; ++k) step(&w), open += w.report.contact_unconverged;
     const rigid_body *b    = rigid(&w, "disc");
     double            most = 0.0, sum = 0.0;
-    for (int64_t i = 0; i < w.f->points->n; ++i) most = fmax(most, fabs(w.f->points->force[3 * i + 2])), sum += fabs(w.f->points->force[3 * i + 2]);
+    for (int64_t i = 0; i < w.f->points->n; ++i)
+      most = fmax(most, fabs(w.f->points->force[3 * i + 2])), sum += fabs(w.f->points->force[3 * i + 2]);
     if (c == 0) {
       assert_close(v3_norm(b->v) / (0.1 * b->w[2]), 0.653, 0.01);
       assert_close(most / sum, 1.0 / 60.0, 0.2 / 60.0);
@@ -389,6 +392,6 @@ static void test_one_solve(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_rotation), cmocka_unit_test(test_one_solve), cmocka_unit_test(test_creep_and_depth), cmocka_unit_test(test_coulomb),
-          cmocka_unit_test(test_riding), cmocka_unit_test(test_overlap), cmocka_unit_test(test_momentum),
+TEST_MAIN(cmocka_unit_test(test_rotation), cmocka_unit_test(test_one_solve), cmocka_unit_test(test_creep_and_depth),
+          cmocka_unit_test(test_coulomb), cmocka_unit_test(test_riding), cmocka_unit_test(test_overlap), cmocka_unit_test(test_momentum),
           cmocka_unit_test(test_linearised_again), cmocka_unit_test(test_sand), cmocka_unit_test(test_laws))
