@@ -29,6 +29,7 @@ struct convex_contact {
   int64_t              pair_capacity;
   solid_pair          *pair;
   convex_touches      *touches; /* [PAIR_BLOCK] */
+  convex_touch        *area;    /* [CONVEX_MAX_AREA_POINTS] of one pair; NULL: no solid requests points of equal area */
   double              *share;   /* [PAIR_BLOCK] fraction of the step before first contact; 0: within the margin at the start */
   double              *moved;   /* work space of one pose */
 };
@@ -41,6 +42,11 @@ bool convex_contact_takes(const body *a, const body *b)
   return n > 0 && m > 0;
 }
 
+bool convex_contact_is_area(const contact_spot *s)
+{
+  return s->key[0] >> 56 == DETECTOR_CONVEX && convex_touch_is_area(s->key[1] & 0xffffffffu);
+}
+
 /* ---- creation ---- */
 
 void convex_contact_destroy(convex_contact **out)
@@ -51,7 +57,7 @@ void convex_contact_destroy(convex_contact **out)
               &c->moved, &c->bounded, &c->wall);
   for (int k = 0; k < 6; ++k) memory_free(&c->box[k]);
   box_tree_clear(&c->tree);
-  MEMORY_FREE(&c->start, &c->pair, &c->touches, out);
+  MEMORY_FREE(&c->start, &c->pair, &c->touches, &c->area, out);
 }
 
 static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *bodies)
@@ -100,6 +106,9 @@ PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_c
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("convex contact", c->n_bounded, sizeof *c->box[k], &c->box[k]));
   PetscCall(box_tree_create(c->n_bounded, &c->tree));
   PetscCall(MEMORY_ALLOC("convex contact", ARRAY(c->start, c->n_bounded + 1), ARRAY(c->touches, PAIR_BLOCK)));
+  bool has_area = false;
+  for (int64_t i = 0; i < c->n; ++i) has_area |= c->solid[i]->area_points > 0;
+  if (has_area) PetscCall(memory_alloc("convex contact", CONVEX_MAX_AREA_POINTS, sizeof *c->area, &c->area));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,6 +280,22 @@ static void find_touches(convex_contact *c, const contact_scene *scene, int64_t 
   }
 }
 
+/* Contacts of pair i of the block, whose faces request points of equal area, replace its touches where possible. */
+static PetscErrorCode append_area(convex_contact *c, const contact_scene *scene, const solid_pair *pair, convex_touches *touches,
+                                  double share, contact_set *set)
+{
+  const convex_pose *p = &c->pose[pair->first], *q = &c->pose[pair->second];
+  contact_spot      *spot;
+  PetscFunctionBegin;
+  if (touches->n == 0 || share > 0.0 || convex_pair_area_points(p, q) == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  const int n = convex_pair_area_touches(p, q, reach_of(c, scene, pair->first, pair->second), c->area);
+  if (n <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  touches->n = 0;
+  PetscCall(contact_set_append(set, n, &spot));
+  for (int k = 0; k < n; ++k) write_spot(c, scene, pair, &c->area[k], share, spot++);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode convex_contact_find(convex_contact *c, const contact_scene *scene, contact_set *set)
 {
   int64_t n_pairs;
@@ -281,6 +306,7 @@ PetscErrorCode convex_contact_find(convex_contact *c, const contact_scene *scene
   for (int64_t lo = 0; lo < n_pairs; lo += PAIR_BLOCK) {
     const int64_t m = n_pairs - lo < PAIR_BLOCK ? n_pairs - lo : PAIR_BLOCK;
     find_touches(c, scene, m, c->pair + lo);
+    for (int64_t i = 0; i < m && c->area; ++i) PetscCall(append_area(c, scene, &c->pair[lo + i], &c->touches[i], c->share[i], set));
     int64_t       n = 0;
     contact_spot *spot;
     for (int64_t i = 0; i < m; ++i) n += c->touches[i].n;

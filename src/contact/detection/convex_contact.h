@@ -10,6 +10,9 @@
 /* Whether both bodies consist of convex solids, so that this detector processes the pair. */
 bool convex_contact_takes(const body *a, const body *b);
 
+/* Whether a contact of this detector represents a part of an area (convex_solid.area_points), not a corner. */
+bool convex_contact_is_area(const contact_spot *s);
+
 typedef struct convex_contact convex_contact;
 /* Create for these bodies [n_bodies], a superset of the bodies of every scene passed later. Borrows their solids. */
 PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_contact **out);

@@ -47,7 +47,7 @@ static void set_mass(rigid_body *b, const rigid_body_spec *spec, double density,
 }
 
 /* Move the parts of shape `s` into the body frame, whose origin is at b->c. The body takes ownership of them. */
-static PetscErrorCode move_shape_to_body(rigid_body *b, shape *s)
+static PetscErrorCode move_shape_to_body(rigid_body *b, int64_t contact_points, shape *s)
 {
   PetscFunctionBegin;
   const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, back[3] = {-b->c[0], -b->c[1], -b->c[2]};
@@ -60,7 +60,10 @@ static PetscErrorCode move_shape_to_body(rigid_body *b, shape *s)
   }
   b->n_solids = s->n_solids, b->solids = s->solid;
   s->n_solids = 0, s->solid = NULL;
-  for (int i = 0; i < b->n_solids; ++i) convex_solid_move(&b->solids[i], back);
+  for (int i = 0; i < b->n_solids; ++i) {
+    convex_solid_move(&b->solids[i], back);
+    b->solids[i].area_points = (int)contact_points;
+  }
   b->surface = s->surface ? s->surface : s->outline;
   if (s->surface) s->surface = NULL;
   else s->outline = NULL;
@@ -111,7 +114,7 @@ static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, do
       v3_copy(b->c, is_loaded ? spec->center_of_mass : s->mass.center);
       v3_copy(b->origin, b->c);
     }
-    PetscCall(move_shape_to_body(b, s));
+    PetscCall(move_shape_to_body(b, spec->contact_points, s));
     PetscCall(read_anchors(b, spec));
     PetscCall(build_clusters(b));
   }

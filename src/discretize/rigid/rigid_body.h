@@ -40,6 +40,7 @@ typedef struct {
   const shape_spec  *shape;
   double             surface_spacing;   /* m; NaN: chosen from the shape */
   int                contact_surface;   /* rigid_contact */
+  int64_t            contact_points;    /* per flat contact patch; 0: not given */
   double             mass;              /* kg; NaN: from the material's density */
   double             inertia[3];        /* kg m^2 about the axes of the job; NaN: from the shape */
   double             center_of_mass[3]; /* m; NaN: centre of the shape */

@@ -1,6 +1,7 @@
 /* The kinds rigid, kinematic and static: their job keys and their rows of the registry of kinds. */
 #include "discretize/body/body_kind.h"
 #include "discretize/rigid/rigid_body.h"
+#include "geometry/convex/convex_pose.h"
 
 static const char *const rotations[] = {
     [RIGID_CONSERVING] = "conserving", [RIGID_BACKWARD_EULER] = "backward_euler", [RIGID_MIDPOINT] = "midpoint", NULL};
@@ -33,11 +34,16 @@ static const char *const contact_surfaces[] = {"level_set", "mesh", NULL}; /* ri
    .fallback = "level_set",                                                                                                        \
    .help = "surface that contact points of other bodies touch; level_set: the exact shape (a mesh file is sampled on a grid), for smooth and thick bodies; " \
            "mesh: the triangles of the surface, with continuous collision detection, for sharp, thin and hollow bodies"}
+#define CONTACT_POINTS_KEY                                                                                                         \
+  {.name = "contact_points", .type = KEY_INT, .offset = offsetof(rigid_body_spec, contact_points), .fallback = "0", .min = 0, .max = CONVEX_MAX_AREA_POINTS, \
+   .help = "number of contact points of equal area in each patch where a flat face of the body lies on another flat face (boxes, polyhedra, ends of cylinders), " \
+           "for a uniform load and the friction torque of the patch; of two bodies the larger number counts. 0: the corners of the common area, at most 18"}
 static const key_spec rigid_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(rigid_body_spec, material), .help = "name of an entry of materials"},
   SHAPE_KEY,
   SPACING_KEY,
   CONTACT_SURFACE_KEY,
+  CONTACT_POINTS_KEY,
   {.name = "mass", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, mass), .unit = "kg", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
    .help = "mass; default: density times volume"},
   {.name = "inertia", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_body_spec, inertia), .unit = "kg m^2", .min = 0, .max = INFINITY, .is_open = true,
@@ -60,6 +66,7 @@ static const key_spec kinematic_keys[] = {
   SHAPE_KEY,
   SPACING_KEY,
   CONTACT_SURFACE_KEY,
+  CONTACT_POINTS_KEY,
   {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, motion), .table = &motion_table, .help = "its prescribed motion"},
   {.name = NULL}};
 const key_table kinematic_body_table = {.name = "bodies.kinematic", .help = "An obstacle with a prescribed motion.", .size = sizeof(rigid_body_spec), .keys = kinematic_keys};
@@ -69,6 +76,7 @@ static const key_spec static_keys[] = {
   SHAPE_KEY,
   SPACING_KEY,
   CONTACT_SURFACE_KEY,
+  CONTACT_POINTS_KEY,
   {.name = NULL}};
 /* clang-format on */
 const key_table static_body_table = {

@@ -2,17 +2,27 @@
  * the method for each pair of kinds. */
 #include "geometry/convex/convex_pair.h"
 #include "geometry/convex/convex_distance.h"
+#include "geometry/primitive/equal_areas.h"
 
 /* Feature number of a touch: the kinds below, and the numbers of the features of a and b. Different kinds give different
  * numbers. */
 static inline uint64_t convex_feature_name(unsigned kind, unsigned a, unsigned b) { return (uint64_t)kind << 24 | (uint64_t)a << 12 | b; }
-enum { CONVEX_TOUCH_CORNER_A, CONVEX_TOUCH_CORNER_B, CONVEX_TOUCH_CROSSING, CONVEX_TOUCH_CLOSEST, CONVEX_TOUCH_END_A, CONVEX_TOUCH_END_B };
+enum {
+  CONVEX_TOUCH_CORNER_A,
+  CONVEX_TOUCH_CORNER_B,
+  CONVEX_TOUCH_CROSSING,
+  CONVEX_TOUCH_CLOSEST,
+  CONVEX_TOUCH_END_A,
+  CONVEX_TOUCH_END_B,
+  CONVEX_TOUCH_AREA
+};
 
 /* ==== clipping ==== */
 
-enum { MAX_CORNERS = CONVEX_MAX_SIDES, MAX_FOUND = 4 * MAX_CORNERS, RIM_POINTS = 16 };
+enum { MAX_CORNERS = CONVEX_MAX_SIDES, MAX_FOUND = 4 * MAX_CORNERS, RIM_POINTS = 16, RIM_AREA = 46 };
 static const double INSIDE = 1e-9, MERGE = 1e-5, LINE = 1e-6; /* relative to the size of the smaller solid */
-static const double RIM_FLAT = 0.02;                          /* sine of the tilt above which a cylinder stands on one point of its rim */
+static const double AREA_FLAT = 1e-3;                         /* difference of gaps over the size above which area points are not used */
+static const double RIM_FLAT  = 0.02;                         /* sine of the tilt above which a cylinder stands on one point of its rim */
 
 /* The supporting feature of a solid that faces the other one: coordinates (u, v) perpendicular to n, and the height h along n. */
 typedef struct {
@@ -135,8 +145,25 @@ static void set_cap_region(support_region *o, const view *w, const convex_pose *
   set_plane(o, w, center, normal);
 }
 
-/* Supporting feature of p in direction d. */
-static void find_support_region(support_region *o, const view *w, const convex_pose *p, const double *d)
+/* The flat end of a cylinder as a regular polygon with the area of the disc. */
+static void set_cap_polygon(support_region *o, const view *w, const convex_pose *p, const double *d)
+{
+  const double  side = v3_dot(d, p->axis) > 0.0 ? 1.0 : -1.0, step = 2.0 * M_PI / RIM_AREA, radius = p->radius * sqrt(step / sin(step));
+  const double *center = side > 0.0 ? p->to : p->from;
+  double        f[3], x[3], normal[3];
+  v3_cross(f, p->axis, p->across);
+  for (int k = 0; k < RIM_AREA; ++k) {
+    v3_copy(x, center);
+    v3_axpy(x, radius * cos(step * k), p->across);
+    v3_axpy(x, radius * sin(step * k), f);
+    add_corner(o, w, x, k);
+  }
+  v3_scale(normal, side, p->axis);
+  set_plane(o, w, center, normal);
+}
+
+/* Supporting feature of p in direction d. for_area: the end of a cylinder has the area of the disc. */
+static void find_support_region(support_region *o, const view *w, const convex_pose *p, const double *d, bool for_area)
 {
   double x[3], y[3], low[3];
   *o = (support_region){.single = -1};
@@ -154,7 +181,7 @@ static void find_support_region(support_region *o, const view *w, const convex_p
     v3_copy(low, d);
     v3_axpy(low, -along, p->axis);
     if (is_cylinder && fabs(along) > M_SQRT1_2) {
-      set_cap_region(o, w, p, d);
+      (for_area ? set_cap_polygon : set_cap_region)(o, w, p, d);
     } else if (p->kind == CONVEX_SPHERE || fabs(along) > 0.9) {
       convex_support(p, d, x);
       add_corner(o, w, x, v3_dot(d, p->axis) > 0.0);
@@ -269,6 +296,27 @@ static void select_spread_points(int *n, clip_point *list)
   *n = CONVEX_MAX_CLIPPED;
 }
 
+/* Corners of the common area of the supporting features fa, fb along n. Returns their number; 0 also if the projections of two faces have at most a
+ * line in common. list [MAX_FOUND]. */
+static int find_common_corners(view *w, support_region *fa, support_region *fb, const convex_pose *a, const convex_pose *b,
+                               const double n[3], bool for_area, clip_point *list)
+{
+  int    m = 0;
+  double back[3];
+  v3_scale(back, -1.0, n);
+  set_view(w, a, b, n);
+  find_support_region(fa, w, a, back, for_area);
+  find_support_region(fb, w, b, n, for_area);
+  for (int i = 0; i < fa->n; ++i)
+    if (contains(fb, fa->u[i], fa->v[i], INSIDE * w->size))
+      add_unique_point(w, fa, fb, fa->u[i], fa->v[i], convex_feature_name(CONVEX_TOUCH_CORNER_A, (unsigned)fa->name[i], 0), &m, list);
+  for (int j = 0; j < fb->n; ++j)
+    if (contains(fa, fb->u[j], fb->v[j], INSIDE * w->size))
+      add_unique_point(w, fa, fb, fb->u[j], fb->v[j], convex_feature_name(CONVEX_TOUCH_CORNER_B, 0, (unsigned)fb->name[j]), &m, list);
+  add_edge_crossings(w, fa, fb, &m, list);
+  return fa->n > 2 && fb->n > 2 && m > 0 && extent_across(m, list) <= LINE * w->size ? 0 : m;
+}
+
 /* Append the touches along the unit vector n (from b towards a) within margin: the corners of the common area of the supporting
  * features of both solids in projection along n. Returns false, and appends nothing, if there is none, or if the projections of two
  * faces have at most a line in common. */
@@ -277,20 +325,8 @@ static bool convex_clip(const convex_pose *a, const convex_pose *b, const double
   view           w;
   support_region fa, fb;
   clip_point     list[MAX_FOUND];
-  int            m = 0;
-  double         back[3];
-  v3_scale(back, -1.0, n);
-  set_view(&w, a, b, n);
-  find_support_region(&fa, &w, a, back);
-  find_support_region(&fb, &w, b, n);
-  for (int i = 0; i < fa.n; ++i)
-    if (contains(&fb, fa.u[i], fa.v[i], INSIDE * w.size))
-      add_unique_point(&w, &fa, &fb, fa.u[i], fa.v[i], convex_feature_name(CONVEX_TOUCH_CORNER_A, (unsigned)fa.name[i], 0), &m, list);
-  for (int j = 0; j < fb.n; ++j)
-    if (contains(&fa, fb.u[j], fb.v[j], INSIDE * w.size))
-      add_unique_point(&w, &fa, &fb, fb.u[j], fb.v[j], convex_feature_name(CONVEX_TOUCH_CORNER_B, 0, (unsigned)fb.name[j]), &m, list);
-  add_edge_crossings(&w, &fa, &fb, &m, list);
-  if (m == 0 || (fa.n > 2 && fb.n > 2 && extent_across(m, list) <= LINE * w.size)) return false;
+  const int      m = find_common_corners(&w, &fa, &fb, a, b, n, false, list);
+  if (m == 0) return false;
   const double rounding = convex_rounding(a) + convex_rounding(b);
   int          kept     = 0;
   for (int i = 0; i < m; ++i) {
@@ -309,6 +345,62 @@ static bool convex_clip(const convex_pose *a, const convex_pose *b, const double
     convex_touches_add(out, margin, q, n, list[i].gap, list[i].name);
   }
   return true;
+}
+
+/* ---- points of equal area ---- */
+
+/* Sort the corners of a convex polygon counter-clockwise around their mean, by angle. */
+static void sort_around(int n, double (*x)[2])
+{
+  double center[2] = {0.0, 0.0}, angle[MAX_FOUND];
+  for (int i = 0; i < n; ++i) center[0] += x[i][0] / n, center[1] += x[i][1] / n;
+  for (int i = 0; i < n; ++i) angle[i] = atan2(x[i][1] - center[1], x[i][0] - center[0]);
+  for (int i = 1; i < n; ++i) /* insertion sort of a few entries */
+    for (int k = i; k > 0 && angle[k] < angle[k - 1]; --k) {
+      const double t = angle[k], u = x[k][0], v = x[k][1];
+      angle[k] = angle[k - 1], x[k][0] = x[k - 1][0], x[k][1] = x[k - 1][1];
+      angle[k - 1] = t, x[k - 1][0] = u, x[k - 1][1] = v;
+    }
+}
+
+int convex_pair_area_points(const convex_pose *a, const convex_pose *b)
+{
+  const int m = a->solid->area_points, n = b->solid->area_points;
+  return m > n ? m : n;
+}
+
+bool convex_touch_is_area(uint64_t feature) { return feature >> 24 == CONVEX_TOUCH_AREA; }
+
+/* The touches of equal area along the unit vector n from b towards a; -1: no area. The cuts are parallel to the first edge of one of the faces,
+ * so that the points move with this solid. */
+static int find_area_touches(const convex_pose *a, const convex_pose *b, const double n[3], double margin, convex_touch *out)
+{
+  view           w;
+  support_region fa, fb;
+  clip_point     list[MAX_FOUND];
+  double         corner[MAX_FOUND][2], x[CONVEX_MAX_AREA_POINTS][2], low = INFINITY, high = -INFINITY;
+  const int      m = find_common_corners(&w, &fa, &fb, a, b, n, true, list), n_points = convex_pair_area_points(a, b);
+  if (m < 3 || m > EQUAL_AREAS_MAX_CORNERS / 2 || (fa.n < 3 && fa.n != 0) || (fb.n < 3 && fb.n != 0)) return -1;
+  const support_region *own = fa.n > 0 ? &fa : &fb;
+  const double          du = own->u[1] - own->u[0], dv = own->v[1] - own->v[0], l = hypot(du, dv), c = du / l, s = dv / l;
+  for (int i = 0; i < m; ++i) {
+    low = fmin(low, list[i].gap), high = fmax(high, list[i].gap);
+    corner[i][0] = c * list[i].u + s * list[i].v, corner[i][1] = c * list[i].v - s * list[i].u;
+  }
+  if (high - low > AREA_FLAT * w.size) return -1;
+  sort_around(m, corner);
+  polygon_equal_areas(m, (const double(*)[2])corner, n_points, x);
+  convex_touches one  = {0};
+  int            kept = 0;
+  for (int i = 0; i < n_points; ++i) {
+    const double u = c * x[i][0] - s * x[i][1], v = s * x[i][0] + c * x[i][1], h = fb.height + fb.slope_u * u + fb.slope_v * v;
+    double       q[3];
+    for (int k = 0; k < 3; ++k) q[k] = w.origin[k] + u * w.e[k] + v * w.f[k] + h * n[k];
+    one.n = 0;
+    convex_touches_add(&one, margin, q, n, gap_at(&fa, &fb, u, v), convex_feature_name(CONVEX_TOUCH_AREA, (unsigned)i, 0));
+    if (one.n > 0) out[kept++] = one.touch[0];
+  }
+  return kept;
 }
 
 /* ==== spheres, capsules and sides of cylinders: distances of points and segments ==== */
@@ -707,4 +799,18 @@ void convex_pair_touches(const convex_pose *a, const convex_pose *b, double marg
   else if (a->kind <= CONVEX_CAPSULE || b->kind <= CONVEX_CAPSULE) convex_round_touches(a, b, margin, out);
   else if (a->kind == CONVEX_POLYHEDRON && b->kind == CONVEX_POLYHEDRON) touch_polyhedra(a, b, margin, out);
   else touch_cylinder(a, b, margin, out);
+}
+
+int convex_pair_area_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touch *out)
+{
+  double n[3];
+  if (a->kind < CONVEX_CYLINDER || b->kind < CONVEX_CYLINDER || (a->kind == CONVEX_HALF_SPACE && b->kind == CONVEX_HALF_SPACE)) return -1;
+  if (b->kind == CONVEX_HALF_SPACE) return find_area_touches(a, b, b->normal, margin, out);
+  if (a->kind == CONVEX_HALF_SPACE) {
+    v3_scale(n, -1.0, a->normal);
+    return find_area_touches(a, b, n, margin, out);
+  }
+  const bool   is_flat    = a->kind == CONVEX_POLYHEDRON && b->kind == CONVEX_POLYHEDRON;
+  const double separation = is_flat ? convex_axis_polyhedra(a, b, margin, n) : convex_axis_cylinder(a, b, margin, n);
+  return separation > margin ? -1 : find_area_touches(a, b, n, margin, out);
 }

@@ -43,6 +43,7 @@ typedef struct {
   uint64_t feature;   /* number of the pair of features (corners, edges, ...), below 2^32; it does not change from step to step */
 } convex_touch;
 enum { CONVEX_MAX_TOUCHES = 20, CONVEX_MAX_CLIPPED = 18 }; /* maximum number of touches; of those, from the clipping of two faces */
+enum { CONVEX_MAX_AREA_POINTS = 1024 };                    /* maximum of convex_solid.area_points */
 typedef struct {
   int          n;
   convex_touch touch[CONVEX_MAX_TOUCHES];

@@ -20,7 +20,7 @@ typedef struct sap_options {
 } sap_options;
 /* clang-format off */
 #define SAP_OPTIONS_KEYS(T, member)                                                                                                \
-  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .fallback = "1.0e-8", .min = 0, .max = 1,       \
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .fallback = "1.0e-10", .min = 0, .max = 1,       \
    .is_open = true, .help = "convergence tolerance of the contact problem: momentum error relative to momentum or impulse, whichever is larger"}
 #define SAP_EXPERT_KEYS(T, member)                                                                                                 \
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(T, member.max_iterations), .fallback = "200", .min = 1,           \

@@ -5,8 +5,8 @@
 
 static const char *const laws[]     = {[SAP_REGULARISED] = "regularised", [SAP_LAGGED] = "lagged", NULL};
 static const char *const law_help[] = {
-    "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step; sticking contacts "
-    "creep, sliding ones open by friction * speed * (step + relaxation_time)",
+    "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step. The convex problem is repeated "
+    "until Coulomb's law is satisfied, see expert.max_coulomb_iterations",
     "friction is limited by the load of the previous step, [CastroHanMasterjohn2023]: sliding contacts do not open, but friction "
     "of impacts acts one step late"};
 
@@ -28,10 +28,15 @@ static const key_spec convex_expert_keys[] = {
   {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
    .min = 0, .max = INFINITY, .is_open = true,
    .only_if = {"^law", "lagged"}, .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
-  {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_coulomb_iterations), .fallback = "1", .min = 1,
+  {.name = "coulomb_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, coulomb_tolerance), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
+   .only_if = {"^law", "regularised"},
+   .help = "law: regularised: the convex problem is repeated until the separation velocity of each sliding contact is correct to this fraction of "
+           "R_N r_N, r_N: largest impulse of its pair of bodies; the error of its normal force is then this fraction of the largest one. Velocities below max_creep/1000 are not resolved"},
+  {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_coulomb_iterations), .fallback = "50", .min = 1,
    .max = 1000,
-   .only_if = {"^law", "regularised"}, .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity of the "
-           "previous pass, so that sliding contacts do not open: Coulomb's law if this converges"},
+   .only_if = {"^law", "regularised"}, .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity and friction of the "
+           "previous pass, so that sliding contacts do not open and sticking ones do not creep: Coulomb's law if this converges. Contacts that "
+           "have not converged are counted in contact_unconverged. 1: the published law, with its errors"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(convex_options, linear), .choices = linears, .choice_help = linear_help,
    .fallback = "auto", .help = "solver of the linear systems"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .is_optional = true,
@@ -49,11 +54,19 @@ static const key_spec keys[] = {
    .only_if = {"law", "regularised"}, .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
   {.name = "min_contact_period", .type = KEY_REAL, .offset = offsetof(convex_options, min_contact_period), .fallback = "1", .min = 0, .max = 100,
    .is_open = true,
-   .help = "no contact vibrates with a period below this many steps: stiffer contacts, and those without a given stiffness, get "
-           "the stiffness of this period"},
+   .help = "no pair of rigid bodies, and no node of other bodies, vibrates on its contacts with a period below this many steps: stiffer contacts, and those without "
+           "a given stiffness, get the stiffness of this period. max_static_penetration may require a smaller one"},
   {.name = "stiction_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stiction_tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
    .is_open = true,
-   .help = "sticking contacts creep at most at this times friction * (load/mass) * step"},
+   .help = "tangential compliance of a contact over its inverse mass: a change of friction moves a sticking contact by this times change/mass * step, and by less "
+           "if max_creep requires more passes"},
+  {.name = "max_creep", .type = KEY_REAL, .offset = offsetof(convex_options, max_creep), .unit = "m/s", .fallback = "1.0e-6", .min = 0, .max = INFINITY,
+   .is_open = true, .only_if = {"law", "regularised"},
+   .help = "law: regularised: the convex problem is repeated until no sticking contact moves faster than this. Contacts at rest do not move at all"},
+  {.name = "max_static_penetration", .type = KEY_REAL, .offset = offsetof(convex_options, max_static_penetration), .fallback = "1.0e-4", .min = 0, .max = 1,
+   .is_open = true,
+   .help = "largest depth of resting contacts without a given stiffness, relative to the smallest body (radius of its bounding sphere, four spacings of "
+           "a grid or mesh). Contacts whose load of the last step would exceed it are stiffer than min_contact_period permits"},
   {.name = "max_outer_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_outer_iterations), .fallback = "50", .min = 1,
    .max = 1000,
    .help = "maximum number of outer iterations: contact is solved with bodies linearised at their free motion, then at the last "

@@ -9,6 +9,8 @@ typedef struct convex_options {
   double      dissipation;        /* [s/m] coefficient of Hunt and Crossley, lagged law */
   double      min_contact_period; /* [steps] */
   double      stiction_tolerance; /* creep speed of sticking contacts, relative to mu dt load / mass */
+  double      max_creep, max_static_penetration; /* [m/s]; relative to the size of the smallest body */
+  double      coulomb_tolerance;  /* of the sliding velocity in Coulomb's law, relative to R_N r_N */
   double      slip_speed;         /* [m/s] speed of regularised friction, lagged law */
   int64_t     max_outer_iterations, max_coulomb_iterations;
   int         linear;          /* MOTION_... */

@@ -2,7 +2,9 @@
 #include "sim/step/step_record.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/warning_list.h"
 #include "optim/friction/cone.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ==== impulses of the last step ==== */
@@ -164,6 +166,35 @@ static double sliding_speed(const step_outcome *law, int64_t i)
   return hypot(x[3 * i + 1], x[3 * i + 2]);
 }
 
+/* Spin of flat patches. The contacts first <= i < end of two rigid bodies at the corners of a common area slide in different directions if the
+ * bodies spin on each other. The friction torque is then that of loads at the border of the patch, up to twice that of a uniform load. Warn,
+ * unless the body has contact points of equal area. */
+static void check_spin(const step_contacts *c, const step_layout *l, const contact_spot *spots, const step_outcome *law, int64_t first,
+                       int64_t end)
+{
+  double  sum[3] = {0.0, 0.0, 0.0}, load = 0.0;
+  int64_t n = 0;
+  if (spots[first].key[0] >> 56 != DETECTOR_CONVEX || end - first < 3) return;
+  for (int64_t i = first; i < end; ++i) {
+    const double *r = law->r + 3 * i, *u = law->u + 3 * i, speed = hypot(u[1], u[2]), along[3] = {0.0, u[1], u[2]};
+    double        v[3];
+    if (!(r[0] > 0.0) || !(c->mu[i] > 0.0)) continue;
+    if (speed * l->dt <= LEAST_SLIP || convex_contact_is_area(&spots[i])) return; /* sticks somewhere, or represents an area */
+    m3_mulv_t(v, c->rows.frame + 9 * i, along);
+    v3_axpy(sum, r[0] / speed, v);
+    load += r[0], ++n;
+  }
+  if (n < 3 || v3_norm(sum) > 0.9 * load) return;
+  const scene *s = l->scene;
+  char         pair[160];
+  snprintf(pair, sizeof pair, "%.64s, %.64s", s->bodies[spots[first].body_a].name, s->bodies[spots[first].body_b].name);
+  warning_list_add(
+      s->warnings, "few-contact-points", pair,
+      "the bodies spin on each other, and their patch is represented by %lld points at its border, which resist spin more than a uniform "
+      "load; give one of the bodies contact_points: 100",
+      (long long)n);
+}
+
 PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
                                    contact_summary *out)
 {
@@ -177,6 +208,10 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
   PetscFunctionBegin;
   forces->n = 0;
   PetscCall(contact_points_reserve(points, c->rows.n));
+  for (int64_t first = 0, end; first < c->rows.n; first = end) {
+    for (end = first + 1; end < c->rows.n && spots[end].key[0] == spots[first].key[0];) ++end;
+    check_spin(c, l, spots, law, first, end);
+  }
   for (int64_t i = 0; i < c->rows.n; ++i) {
     const double *own = law->r + 3 * i, *u = law->u + 3 * i;
     /* Positions at the end of the step follow from the velocity without the shift. */

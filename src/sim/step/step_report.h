@@ -56,7 +56,7 @@ typedef int64_t report_index;
   X(unconverged, int64_t, "1", SUM, TOLERANCE, "substeps accepted although their residual exceeds solver.newton.tolerance, or solver.monolith.tolerance")        \
   X(gradient_directions, int64_t, "1", FALLBACK, SPRINGS, "Newton iterations that used the negative gradient as search direction") \
   X(friction_unconverged, int64_t, "1", FALLBACK, FRICTION_SOLVER, "friction problems accepted above solver.friction.tolerance")   \
-  X(contact_unconverged, int64_t, "1", FALLBACK, CONVEX, "contact problems accepted above solver.convex.tolerance")                \
+  X(contact_unconverged, int64_t, "1", FALLBACK, CONVEX, "contact problems accepted above solver.convex.tolerance, and contacts that violate Coulomb's law after the last pass")                \
   X(rigid_zone_rounds, int64_t, "1", FALLBACK, TRANSFER,                                                                           \
     "collision rounds that were resolved by rigid impact zones instead of impulses")                                               \
   X(unified_solves, int64_t, "1", FALLBACK, GRANULAR,                                                                              \

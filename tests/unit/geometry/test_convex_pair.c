@@ -395,6 +395,48 @@ static void test_coincident_edges(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry), cmocka_unit_test(test_continuity),
-          cmocka_unit_test(test_faces), cmocka_unit_test(test_special), cmocka_unit_test(test_coincident_edges),
-          cmocka_unit_test(test_edges))
+/* Contact points of equal area: a disc on a half-space has points within the disc with the mean squared radius of its area; a disc on a second disc
+ * shares a lens, whose points lie in both. A tilted disc and a ball have none. */
+static void test_equal_area(void **state)
+{
+  (void)state;
+  enum { N = 200 };
+  const double up[3] = {0, 0, 1}, R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, low[3] = {0, 0, 0}, high[3] = {0, 0, 0.1}, lower[3] = {0, 0, -0.1},
+               aside[3] = {0.08, 0, 0}, origin[3] = {0, 0, 0};
+  convex_solid disc, other, wall, ball;
+  convex_pose  a, b;
+  convex_touch touch[N];
+  double       room[2][64], square = 0.0, mean[2] = {0.0, 0.0};
+  convex_solid_segment(CONVEX_CYLINDER, low, high, 0.1, &disc);
+  convex_solid_segment(CONVEX_CYLINDER, lower, low, 0.1, &other);
+  convex_solid_half_space(up, 0.0, &wall);
+  convex_solid_sphere(high, 0.1, &ball);
+  disc.area_points = N;
+  convex_pose_set(&a, &disc, origin, R, room[0]);
+  convex_pose_set(&b, &wall, origin, R, room[1]);
+  assert_int_equal(convex_pair_area_touches(&a, &b, 0.01, touch), N);
+  for (int i = 0; i < N; ++i) {
+    const double q = hypot(touch[i].x[0], touch[i].x[1]);
+    assert_true(q < 0.1 && convex_touch_is_area(touch[i].feature));
+    assert_close(touch[i].gap, 0.0, 1e-15);
+    assert_close(touch[i].normal[2], 1.0, 1e-15);
+    square += q * q / N, mean[0] += touch[i].x[0] / N, mean[1] += touch[i].x[1] / N;
+  }
+  assert_close(square, 0.005, 0.005 * 1.5 / N);
+  assert_close(hypot(mean[0], mean[1]), 0.0, 1e-14);
+  convex_pose_set(&b, &other, aside, R, room[1]);
+  assert_int_equal(convex_pair_area_touches(&a, &b, 0.01, touch), N);
+  for (int i = 0; i < N; ++i)
+    assert_true(hypot(touch[i].x[0], touch[i].x[1]) < 0.1002 && hypot(touch[i].x[0] - 0.08, touch[i].x[1]) < 0.1002);
+  const double c = cos(0.01), s = sin(0.01), tilted[9] = {c, 0, s, 0, 1, 0, -s, 0, c};
+  convex_pose_set(&a, &disc, origin, tilted, room[0]);
+  convex_pose_set(&b, &wall, origin, R, room[1]);
+  assert_int_equal(convex_pair_area_touches(&a, &b, 0.01, touch), -1);
+  ball.area_points = N;
+  convex_pose_set(&a, &ball, origin, R, room[0]);
+  assert_int_equal(convex_pair_area_touches(&a, &b, 0.01, touch), -1);
+}
+
+TEST_MAIN(cmocka_unit_test(test_equal_area), cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry),
+          cmocka_unit_test(test_continuity), cmocka_unit_test(test_faces), cmocka_unit_test(test_special),
+          cmocka_unit_test(test_coincident_edges), cmocka_unit_test(test_edges))

@@ -3,6 +3,7 @@
 #include "formulation_fixture.h"
 #include <stdio.h>
 #include "core/math3.h"
+#include "core/warning_list.h"
 #include "discretize/particles/particles.h"
 
 #define HEAD                                                                                                                               \
@@ -26,8 +27,8 @@ static double corner_w(void)
   return sqrt(sum) / 3.0;
 }
 
-/* Sticking on a slope, four corners share the load: u_T = sigma w r_T each, which is within its bound; the depth is R_N r_N (dt
- * + relaxation_time), R_N = beta^2 w / (4 pi^2). */
+/* Published law (one pass): sticking on a slope, four corners share the load: u_T = sigma w r_T each, which is within its bound; the depth is R_N
+ * r_N (dt + relaxation_time), R_N = n beta^2 w / (4 pi^2), where n is the load over the largest load of a corner. */
 static void test_creep_and_depth(void **state)
 {
   (void)state;
@@ -37,12 +38,13 @@ static void test_creep_and_depth(void **state)
     char  text[2000];
     snprintf(text, sizeof text,
              HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE "contact: {friction: 0.5%s}\n"
-                  "solver: {convex: {tolerance: 1.0e-12, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03}}\n",
+                  "solver: {convex: {tolerance: 1.0e-12, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03, "
+                  "max_static_penetration: 0.9, expert: {max_coulomb_iterations: 1}}}\n",
              "", soft ? ", stiffness: 2.0e4" : "");
     open_world(text, &w0);
     for (int k = 0; k < 120; ++k) step(&w0);
     const rigid_body *b = rigid(&w0, "cube");
-    const double      R = fmax(4.0 * w / (4.0 * M_PI * M_PI), soft ? 1.0 / (h * 2e4 * (h + 0.03)) : 0.0);
+    const double n = g_N / (g_N / 4.0 + g_T / 4.0), R = fmax(n * 4.0 * w / (4.0 * M_PI * M_PI), soft ? 1.0 / (h * 2e4 * (h + 0.03)) : 0.0);
     assert_close(w0.report.contact.creep, 1e-2 * w * m * g_T * h / 4.0, 1e-4 * 1e-2 * w * m * g_T * h / 4.0);
     assert_close(b->v[0], w0.report.contact.creep, 1e-7);
     /* The lower corners carry the moment, m g_T a/2 over a, too. The block tilts slightly. */
@@ -77,7 +79,10 @@ static void check_riding(int passes)
   if (passes == 1) assert_close(b->c[2] - 0.1, (h + s) * (mu * slip - (1.0 + mu * mu * R_t / R_n) * R_n * r_n), 2e-5);
   else assert_close(b->c[2], 0.1 * b->R0[8] - (h + s) * R_n * r_n, 1e-9); /* it tilts slightly, as friction turns it */
   if (passes > 1) assert_close(slip, 0.2, 1e-7);                          /* the applied force equals friction */
-  assert_close(w.report.contact.contact_law_error, 0.0, 1e-9);
+  /* one pass violates Coulomb's law by the opening mu |u_T|, and reports it */
+  if (passes == 1) assert_true(w.report.contact.contact_law_error > 0.1);
+  else assert_close(w.report.contact.contact_law_error, 0.0, 1e-7);
+  assert_int_equal(w.report.contact_unconverged, 0);
   assert_int_equal(w.report.contact.sliding, 4);
   assert_close(w.report.contact.friction_angle_error, 0.0, 1e-10);
   assert_close(w.report.contact.cone_violation, 0.0, 1e-15);
@@ -92,6 +97,60 @@ static void test_riding(void **state)
   (void)state;
   check_riding(1);
   check_riding(40);
+  assert_no_leak();
+}
+
+/* Coulomb's law by default: the block of test_creep_and_depth does not creep, and its displacement is that of the first steps. A disc of 60 points that slides and
+ * spins with v = 0.653 R omega keeps this ratio (limit of the integrated traction of a uniform load), and its loads stay equal: with one
+ * pass two points carry the load. With two passes the contacts that violate the law are counted. */
+static void test_coulomb(void **state)
+{
+  (void)state;
+  static const char *const keys[] = {"", ", expert: {max_coulomb_iterations: 1}", ", expert: {max_coulomb_iterations: 2}"};
+  world                    w;
+  open_world(HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                  "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
+                  "contact: {friction: 0.5}\n",
+             &w);
+  for (int k = 0; k < 60; ++k) step(&w);
+  assert_true(w.report.contact.creep < 1e-9);
+  assert_true(fabs(rigid(&w, "cube")->c[0]) < 1e-5);
+  assert_true(fabs(w.report.contact.contact_law_error) < 1e-6);
+  close_world(&w);
+  for (int c = 0; c < 3; ++c) {
+    char    text[2000];
+    int64_t open = 0;
+    snprintf(
+        text, sizeof text,
+        HEAD
+        "gravity: [0, 0, -9.81]\ntime: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+        "  disc: {kind: rigid, material: wood, contact_points: 60, shape: {cylinder: {from: [0, 0, 0], to: [0, 0, 1.0e-4], radius: 0.1}}, "
+        "velocity: [0.653, 0, 0], angular_velocity: [0, 0, 10]}\n"
+        "contact: {friction: 0.3}\nsolver: {convex: {tolerance: 1.0e-10%s}}\n",
+        keys[c]);
+    open_world(text, &w);
+    for (int k = 0; k < 100; ++k) step(&w), open += w.report.contact_unconverged;
+    const rigid_body *b    = rigid(&w, "disc");
+    double            most = 0.0, sum = 0.0;
+    for (int64_t i = 0; i < w.f->points->n; ++i)
+      most = fmax(most, fabs(w.f->points->force[3 * i + 2])), sum += fabs(w.f->points->force[3 * i + 2]);
+    if (c == 0) {
+      assert_close(v3_norm(b->v) / (0.1 * b->w[2]), 0.653, 0.01);
+      assert_close(most / sum, 1.0 / 60.0, 0.2 / 60.0);
+    } else if (c == 1) assert_true(most / sum > 0.1);
+    assert_int_equal(open > 0, c == 2);
+    if (c == 0) assert_int_equal(warning_list_count(w.s->warnings), 0);
+    close_world(&w);
+  }
+  /* the same disc with contacts at its rim: reported */
+  open_world(HEAD "gravity: [0, 0, -9.81]\ntime: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+                  "  disc: {kind: rigid, material: wood, shape: {cylinder: {from: [0, 0, 0], to: [0, 0, 1.0e-4], radius: 0.1}}, "
+                  "velocity: [0.3, 0, 0], angular_velocity: [0, 0, 10]}\ncontact: {friction: 0.3}\n",
+             &w);
+  for (int k = 0; k < 3; ++k) step(&w);
+  assert_int_equal(warning_list_count(w.s->warnings), 1);
+  assert_string_equal(warning_list_code(w.s->warnings, 0), "few-contact-points");
+  close_world(&w);
   assert_no_leak();
 }
 
@@ -160,7 +219,7 @@ static void test_overlap(void **state)
       fastest = fmax(fastest, b->v[2]), highest = fmax(highest, b->c[2] - 0.1);
     }
     if (k < 2) {
-      const double R = corner_w() / (4.0 * M_PI * M_PI), depth = R * 8.0 * 9.81 * h / 4.0 * 2.0 * h;
+      const double depth = 1e-4 * 0.1 * sqrt(3.0); /* max_static_penetration times the radius of the bounding sphere */
       assert_true(fastest <= most && fastest > 0.9 * most);
       assert_true(highest < 1e-4);
       assert_close(0.1 - b->c[2], depth, 1e-3 * depth);
@@ -334,5 +393,5 @@ static void test_one_solve(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_rotation), cmocka_unit_test(test_one_solve), cmocka_unit_test(test_creep_and_depth),
-          cmocka_unit_test(test_riding), cmocka_unit_test(test_overlap), cmocka_unit_test(test_momentum),
+          cmocka_unit_test(test_coulomb), cmocka_unit_test(test_riding), cmocka_unit_test(test_overlap), cmocka_unit_test(test_momentum),
           cmocka_unit_test(test_linearised_again), cmocka_unit_test(test_sand), cmocka_unit_test(test_laws))
