@@ -8,6 +8,7 @@
 static const char *const norms[]   = {[PENALTY_NORM_ACCELERATION] = "acceleration", [PENALTY_NORM_IMPULSE] = "impulse", NULL};
 static const char *const schemes[] = {
     [CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction", [CONTACT_LAGGED_CONTACT] = "lagged_contact", NULL};
+static const char *const detectors[] = {[PENALTY_DETECTOR_CONVEX] = "convex", [PENALTY_DETECTOR_LEVEL_SET] = "level_set", NULL};
 /* clang-format off */
 static const key_spec penalty_expert_keys[] = {
   {.name = "norm", .type = KEY_ENUM, .offset = offsetof(penalty_options, norm), .choices = norms, .fallback = "acceleration",
@@ -17,6 +18,10 @@ static const key_spec penalty_expert_keys[] = {
   {.name = "scheme", .type = KEY_ENUM, .offset = offsetof(penalty_options, scheme), .choices = schemes, .fallback = "implicit",
    .help = "time level of the contact forces, for comparison. lagged_friction: friction of the start of the step; lagged_contact: "
            "all contact forces of the start of the step; stacks creep, and steps longer than 2 sqrt(m/k) are unstable"},
+  {.name = "rigid_detector", .type = KEY_ENUM, .offset = offsetof(penalty_options, rigid_detector), .choices = detectors, .fallback = "convex",
+   .help = "contact points of two rigid bodies that both consist of convex solids. convex: corners, edges and faces of these solids, as in "
+           "formulation exact. level_set: as published, only the surface vertices of one body inside the level set of the other; bodies whose "
+           "edges cross, or whose corners lie beside each other, pass through each other"},
   {.name = NULL}};
 static const key_table penalty_expert_table = {.name = "solver.penalty.expert", .help = "Published alternatives, for comparison.", .size = sizeof(penalty_options), .keys = penalty_expert_keys};
 

@@ -4,9 +4,11 @@
 #include "sim/scene/scene_options.h"
 
 enum { PENALTY_NORM_ACCELERATION, PENALTY_NORM_IMPULSE }; /* norm of step_layout.h, or of all momentum equations [N s] */
+enum { PENALTY_DETECTOR_CONVEX, PENALTY_DETECTOR_LEVEL_SET }; /* contact between rigid bodies made of convex solids */
 typedef struct penalty_options {
   int  norm;
   int  scheme; /* contact_scheme */
+  int  rigid_detector;
   bool edges;  /* contact between edges of surfaces */
 } penalty_options;
 extern const key_table penalty_options_table;
