@@ -525,10 +525,13 @@ void penalty_contact_destroy(penalty_contact **out)
 PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids)
 {
   PetscFunctionBeginUser;
-  for (int i = 0; i < c->n_bodies; ++i)
-    for (int j = 0; j < c->n_bodies; ++j)
-      c->may_touch[i * c->n_bodies + j] &= (contact_spring_detectors_of(bodies[i], bodies[j], uses_solids) >> DETECTOR_CONVEX & 1u) == 0;
   PetscCall(penalty_rows_create(c->n_bodies, bodies, frame, c->law, uses_solids, &c->springs));
+  for (int i = 0; i < c->n_bodies; ++i)
+    for (int j = 0; j < c->n_bodies; ++j) {
+      if (!(contact_spring_detectors_of(bodies[i], bodies[j], uses_solids) & 1u << DETECTOR_CONVEX)) continue;
+      c->may_touch[i * c->n_bodies + j]     = false;
+      c->law[i * c->n_bodies + j].stiffness = 0.0; /* for level sets and triangle surfaces */
+    }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

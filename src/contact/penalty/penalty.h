@@ -19,8 +19,8 @@ PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, pena
 void           penalty_contact_destroy(penalty_contact **c);
 
 /* Select the detectors of pairs of rigid bodies. uses_solids: pairs that both consist of convex solids get the contacts of these solids (penalty_rows.h)
- * instead of those of their vertices with level sets. bodies [n_bodies]: borrowed; frame [n_bodies]: index of the pose, -1: none. Call once, before
- * penalty_contact_fields and the first step. */
+ * instead of those of their vertices with level sets or triangle surfaces. bodies [n_bodies]: borrowed; frame [n_bodies]: index of the pose, -1: none.
+ * Call once, before penalty_contact_add_meshes, penalty_contact_fields and the first step. */
 PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids);
 
 /* Add triangle surfaces meshes [n] (copied) for contact with points, see penalty_mesh.h. Call once, before penalty_contact_fields. */

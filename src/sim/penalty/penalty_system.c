@@ -36,7 +36,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(add_rigid_pairs(s, p->contact));
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
   const penalty_options *o = s->options->solver->penalty;
-  if (o->edges) PetscCall(penalty_contact_add_edges(p->contact));
+  if (penalty_has_edges(s)) PetscCall(penalty_contact_add_edges(p->contact));
   penalty_contact_set_scheme(p->contact, (contact_scheme)o->scheme);
   penalty_contact_set_acceleration(p->contact, s->options->acceleration_scale);
   PetscFunctionReturn(PETSC_SUCCESS);
