@@ -89,7 +89,7 @@ static PetscErrorCode sample_surface(shape *s)
   double size = 0.0;
   PetscFunctionBegin;
   for (int k = 0; k < 3; ++k) size = fmax(size, s->max[k] - s->min[k]);
-  PetscCall(triangle_mesh_refine(s->surface, size / 40.0));
+  PetscCall(triangle_mesh_refine(s->surface, size / 16.0));
   PetscCall(triangle_mesh_sort(s->surface));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
