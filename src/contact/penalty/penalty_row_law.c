@@ -55,7 +55,7 @@ static void add_spring(const row_spring *s, const double x[3], double share, dou
 void row_spring_evaluate(const row_spring *s, const double x[3], row_force *out, double *K)
 {
   double d[3], m[3], r, share = 1.0, share_n = 0.0;
-  *out       = (row_force){.depth = -(s->gap + x[0]), .gain = 1.0, .rate = -x[0] / s->dt};
+  *out = (row_force){.depth = -(s->gap + x[0]), .gain = 1.0, .rate = -x[0] / s->dt};
   v3_copy(out->f, s->lagged);
   if (K) m3_zero(K);
   if (isnan(out->depth)) v3_copy(out->f, x);

@@ -10,21 +10,21 @@
 
 /* Data of one contact in a step. */
 typedef struct {
-  double         k, gap;  /* stiffness [N/m]; gap at the start of the step, negative: overlap [m] */
-  double         e0[3];   /* elongation of the friction spring at the start of the step, e0[0] = 0 [m] */
-  bool           enters;  /* new, with gap > 0: the friction spring starts at the point of entry */
-  relax_cone     cone;    /* `direction` in the contact frame */
+  double         k, gap; /* stiffness [N/m]; gap at the start of the step, negative: overlap [m] */
+  double         e0[3];  /* elongation of the friction spring at the start of the step, e0[0] = 0 [m] */
+  bool           enters; /* new, with gap > 0: the friction spring starts at the point of entry */
+  relax_cone     cone;   /* `direction` in the contact frame */
   contact_scheme scheme;
-  double         lagged[3]; /* lagged part of the force [N]; 0 for CONTACT_IMPLICIT */
+  double         lagged[3];  /* lagged part of the force [N]; 0 for CONTACT_IMPLICIT */
   double         dt, v_rest; /* for the gain of restitution.h */
   restitution    bounce;
 } row_spring;
 
 typedef struct {
   bool   is_active, is_sliding;
-  double depth, f[3];     /* h > 0 [m]; force on the first body [N] */
-  double e[3], slip[3];   /* elongation at the end of the step, e = e0 + s x_T - slip [m] */
-  double gain, rate;      /* gain of the spring; speed of compression [m/s] */
+  double depth, f[3];   /* h > 0 [m]; force on the first body [N] */
+  double e[3], slip[3]; /* elongation at the end of the step, e = e0 + s x_T - slip [m] */
+  double gain, rate;    /* gain of the spring; speed of compression [m/s] */
 } row_force;
 
 /* Set the lagged force from the elongation and the gap at the start of the step. has_start: the contact is known, or overlaps at the start. */

@@ -143,8 +143,8 @@ static PetscErrorCode check_memory(void *context)
   const spring_memory *m = context;
   PetscFunctionBegin;
   for (int64_t i = 0; i < m->n; ++i) {
-    PetscCheck(isfinite(v3_norm(m->elongation + 3 * i)) && isfinite(v3_norm(m->position + 3 * i)) && isfinite(m->speed[i]),
-               PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/springs: row %lld is not finite", (long long)i);
+    PetscCheck(isfinite(v3_norm(m->elongation + 3 * i)) && isfinite(v3_norm(m->position + 3 * i)) && isfinite(m->speed[i]), PETSC_COMM_SELF,
+               PETSC_ERR_FILE_UNEXPECTED, "contact/springs: row %lld is not finite", (long long)i);
     PetscCheck(i == 0 || compare_keys(m->key + 2 * i - 2, m->key + 2 * i) < 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
                "contact/springs: row %lld is not in ascending order of keys", (long long)i);
   }
@@ -232,7 +232,8 @@ static PetscErrorCode list_touched(penalty_rows *r)
   PetscCall(memory_alloc("penalty rows", r->step.n_blocks + 1, sizeof *count, &count));
   r->n_touched = 0;
   for (int64_t e = 0; e < j->n_entries; ++e) r->n_touched += count[j->block[e]]++ == 0;
-  PetscErrorCode code = MEMORY_RESERVE("penalty rows", r->n_touched + 1, &r->touched_capacity, ARRAY(r->touched, 1), ARRAY(r->touched_start, 1));
+  PetscErrorCode code =
+      MEMORY_RESERVE("penalty rows", r->n_touched + 1, &r->touched_capacity, ARRAY(r->touched, 1), ARRAY(r->touched_start, 1));
   if (!code) {
     int64_t t = 0, at = 0;
     for (int64_t b = 0; b < r->step.n_blocks; ++b) { /* count becomes the position of the next entry */
@@ -416,17 +417,17 @@ static double velocity_angle(const row_force *f, const double *u, double dt)
   return atan2(fabs(f->f[1] * u[2] - f->f[2] * u[1]), -(f->f[1] * u[1] + f->f[2] * u[2]));
 }
 
-PetscErrorCode penalty_rows_report(const penalty_rows *r, const rigid_frame *end, contact_points *points, contact_forces *forces, int64_t *p,
-                                   contact_summary *sum, double *max_f_n, double *max_excess)
+PetscErrorCode penalty_rows_report(const penalty_rows *r, const rigid_frame *end, contact_points *points, contact_forces *forces,
+                                   int64_t *p, contact_summary *sum, double *max_f_n, double *max_excess)
 {
   static const double  normal[3] = {1.0, 0.0, 0.0};
   contact_group_force *group     = NULL;
   PetscFunctionBeginUser;
   for (int64_t i = 0; i < r->rows.n; ++i) {
-    const contact_spot *spot = contact_set_get(r->set) + i;
-    const row_spring   *s    = &r->spring[i];
-    const row_force    *law  = &r->force[i];
-    double             *f = points->force + 3 * *p, local[3];
+    const contact_spot *spot   = contact_set_get(r->set) + i;
+    const row_spring   *s      = &r->spring[i];
+    const row_force    *law    = &r->force[i];
+    double             *f      = points->force + 3 * *p, local[3];
     const double        f_T[3] = {0.0, law->f[1], law->f[2]};
     if (!has_force(law)) continue;
     end_position(r, spot, end, local, points->position + 3 * *p);

@@ -60,8 +60,8 @@ void penalty_rows_assemble(const penalty_rows *r, const block_rows *H);
 int64_t penalty_rows_size(const penalty_rows *r); /* contacts of this step, with or without force */
 /* Report the contacts with force of the last evaluation, at the poses `end` of its velocities: contact points from *p on, forces between bodies,
  * values of the summary. max_f_n, max_excess: largest normal force; largest friction beyond the cone [N]. */
-PetscErrorCode penalty_rows_report(const penalty_rows *r, const rigid_frame *end, contact_points *points, contact_forces *forces, int64_t *p,
-                                   contact_summary *sum, double *max_f_n, double *max_excess);
+PetscErrorCode penalty_rows_report(const penalty_rows *r, const rigid_frame *end, contact_points *points, contact_forces *forces,
+                                   int64_t *p, contact_summary *sum, double *max_f_n, double *max_excess);
 /* Make the state of the last evaluation that of the next step. `end`: as in penalty_rows_report. */
 PetscErrorCode penalty_rows_end(penalty_rows *r, const rigid_frame *end);
 /* Register the state "contact/springs" in checkpoints. */

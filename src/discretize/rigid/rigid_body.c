@@ -107,7 +107,8 @@ static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, do
   else PetscCall(shape_create(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
   if (b->kind != RIGID_DYNAMIC) PetscCall(motion_create(spec->motion, document_find(node, "motion"), motion_path, d, &b->motion));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
-  if (b->kind == RIGID_DYNAMIC && !is_mesh && spec->shape->mesh && s->n_solids == 0 && isnan(spec->surface_spacing)) PetscCall(sample_surface(s));
+  if (b->kind == RIGID_DYNAMIC && !is_mesh && spec->shape->mesh && s->n_solids == 0 && isnan(spec->surface_spacing))
+    PetscCall(sample_surface(s));
   if (b->kind == RIGID_DYNAMIC && !s->is_bounded) {
     diagnostics_add_under(d, node, path, "shape", "has no volume, which kind: rigid requires; use kind: static or a shape with a volume");
   } else if (is_mesh && !s->surface) {

@@ -49,7 +49,8 @@ const char *penalty_norm_unit(const penalty_options *o)
 /* True if the contact of bodies a and b is that of their convex solids instead of their surfaces. */
 static bool uses_solids(const scene *s, int a, int b)
 {
-  return s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX && convex_contact_takes(s->bodies[a].body, s->bodies[b].body);
+  return s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX &&
+         convex_contact_takes(s->bodies[a].body, s->bodies[b].body);
 }
 
 /* The first pair of bodies with triangle surfaces in contact, and a contact law for which `is_bad` is true; NULL: any. */
@@ -91,7 +92,8 @@ bool penalty_has_edges(const scene *s)
   const penalty_options *o = s->options->solver->penalty;
   const char            *one, *other;
   if (o->edges != PENALTY_EDGES_AUTO) return o->edges == PENALTY_EDGES_ON;
-  return has_rigid_surface_pair(s) && o->scheme == CONTACT_IMPLICIT && !has_restitution(s) && !find_surface_pair(s, is_elliptic, &one, &other);
+  return has_rigid_surface_pair(s) && o->scheme == CONTACT_IMPLICIT && !has_restitution(s) &&
+         !find_surface_pair(s, is_elliptic, &one, &other);
 }
 
 PetscErrorCode penalty_check(const scene *s, diagnostics *d)
@@ -111,7 +113,8 @@ PetscErrorCode penalty_check(const scene *s, diagnostics *d)
   if (o->edges != PENALTY_EDGES_ON) PetscFunctionReturn(PETSC_SUCCESS);
 #define REPORT_ERROR(...) diagnostics_add_under(d, solver, "solver", "penalty.edges", __VA_ARGS__)
   if (!find_surface_pair(s, NULL, &one, &other))
-    REPORT_ERROR("no two triangle surfaces may touch here (fem, cloth, or rigid bodies with contact_surface: mesh that are not convex); remove it");
+    REPORT_ERROR(
+        "no two triangle surfaces may touch here (fem, cloth, or rigid bodies with contact_surface: mesh that are not convex); remove it");
   if (find_surface_pair(s, is_elliptic, &one, &other))
     REPORT_ERROR("\"%s\" and \"%s\": contact between edges does not support friction_direction; remove one of them", one, other);
   if (has_restitution(s))

@@ -3,14 +3,14 @@
 #define SS_SIM_PENALTY_PENALTY_KEYS_H
 #include "sim/scene/scene_options.h"
 
-enum { PENALTY_NORM_ACCELERATION, PENALTY_NORM_IMPULSE }; /* norm of step_layout.h, or of all momentum equations [N s] */
-enum { PENALTY_DETECTOR_CONVEX, PENALTY_DETECTOR_VERTICES }; /* contact between rigid bodies made of convex solids */
-enum { PENALTY_EDGES_AUTO, PENALTY_EDGES_ON, PENALTY_EDGES_OFF };  /* contact between edges of triangle surfaces */
+enum { PENALTY_NORM_ACCELERATION, PENALTY_NORM_IMPULSE };         /* norm of step_layout.h, or of all momentum equations [N s] */
+enum { PENALTY_DETECTOR_CONVEX, PENALTY_DETECTOR_VERTICES };      /* contact between rigid bodies made of convex solids */
+enum { PENALTY_EDGES_AUTO, PENALTY_EDGES_ON, PENALTY_EDGES_OFF }; /* contact between edges of triangle surfaces */
 typedef struct penalty_options {
-  int  norm;
-  int  scheme; /* contact_scheme */
-  int  rigid_detector;
-  int  edges; /* PENALTY_EDGES_... */
+  int norm;
+  int scheme; /* contact_scheme */
+  int rigid_detector;
+  int edges; /* PENALTY_EDGES_... */
 } penalty_options;
 extern const key_table penalty_options_table;
 

@@ -9,14 +9,16 @@ static void test_unsupported_combinations(void **state)
   static const struct {
     const char *more, *wanted;
   } cases[] = {
-      {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {edges: true, expert: {rigid_detector: vertices}}}\n",
+      {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {edges: true, expert: {rigid_detector: "
+       "vertices}}}\n",
        "job:9:27: solver.penalty.edges: not supported together with contact.restitution"},
       {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {expert: {scheme: lagged_friction}}}\n",
        "job:9:37: solver.penalty.expert.scheme: contact.restitution needs scheme: implicit"},
       {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], friction_direction: [1, 0, 0], friction_transverse: 0.1}]}\n"
        "solver: {penalty: {edges: true, expert: {rigid_detector: vertices}}}\n",
        "job:9:27: solver.penalty.edges: \"a\" and \"b\": contact between edges does not support friction_direction"},
-      {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], contact: false}]}\nsolver: {penalty: {edges: true, expert: {rigid_detector: vertices}}}\n",
+      {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], contact: false}]}\nsolver: {penalty: {edges: true, expert: "
+       "{rigid_detector: vertices}}}\n",
        "job:9:27: solver.penalty.edges: no two triangle surfaces may touch here"},
       {"contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {penalty: {edges: true}}\n", /* convex solids */
        "job:9:27: solver.penalty.edges: no two triangle surfaces may touch here"},

@@ -443,16 +443,17 @@ static void test_mesh_threads(void **state)
 static void test_rigid_matrix(void **state)
 {
   (void)state;
-  static const char text[]   = "stickslip: 1\nname: test\ngravity: [0, 0, -9.81]\ntime: {end: 0.1, step: 2.0e-3}\n"
-                               "materials: {steel: {model: rigid, density: 2000}}\n"
-                               "bodies:\n"
-                               "  low:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0, "
-                               "0, 0], max: [0.4, 0.4, 0.2]}}, angular_velocity: [0.5, -0.3, 2]}\n"
-                               "  high: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: "
-                               "[0.05, 0.05, 0.199], max: [0.3, 0.3, 0.3]}}}\n" TABLE "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
-  const double      still[3] = {0.0, 0.0, 0.0};
-  world             w;
-  Mat               P = NULL;
+  static const char text[] =
+      "stickslip: 1\nname: test\ngravity: [0, 0, -9.81]\ntime: {end: 0.1, step: 2.0e-3}\n"
+      "materials: {steel: {model: rigid, density: 2000}}\n"
+      "bodies:\n"
+      "  low:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0, "
+      "0, 0], max: [0.4, 0.4, 0.2]}}, angular_velocity: [0.5, -0.3, 2]}\n"
+      "  high: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: "
+      "[0.05, 0.05, 0.199], max: [0.3, 0.3, 0.3]}}}\n" TABLE "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
+  const double still[3] = {0.0, 0.0, 0.0};
+  world        w;
+  Mat          P = NULL;
   read_world(text, &w);
   begin(&w, 0.0);
   set_velocity(&w, still, 0.05, 1);
