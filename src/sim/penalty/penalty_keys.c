@@ -6,6 +6,7 @@
 #include "sim/scene/scene.h"
 #include "sim/step/solver_options.h"
 #include <math.h>
+#include <stdio.h>
 
 static const char *const norms[]   = {[PENALTY_NORM_ACCELERATION] = "acceleration", [PENALTY_NORM_IMPULSE] = "impulse", NULL};
 static const char *const schemes[] = {
@@ -96,12 +97,53 @@ bool penalty_has_edges(const scene *s)
          !find_surface_pair(s, is_elliptic, &one, &other);
 }
 
+static int count_solids(const body *b)
+{
+  int n = 0;
+  if (b->ops->solids) (void)b->ops->solids(b, &n);
+  return n;
+}
+
+static int64_t count_points(const body *b)
+{
+  int64_t n = 0;
+  for (int64_t i = 0; i < b->ops->n_clusters(b); ++i) {
+    double  center[3], radius;
+    int64_t first, end;
+    b->ops->cluster(b, i, center, &radius, &first, &end);
+    n += end - first;
+  }
+  return n;
+}
+
+enum { FEW_VERTICES = 64 };
+
+/* Warn if a rigid body with few vertices touches an obstacle that is not a union of convex solids. Obstacles have no contact points, so that a ridge
+ * between the vertices of the body would pass through its faces. */
+static void warn_about_few_vertices(const scene *s)
+{
+  for (int i = 0; i < s->n_bodies; ++i)
+    for (int j = 0; j < s->n_bodies; ++j) {
+      const body *b = s->bodies[i].body, *obstacle = s->bodies[j].body;
+      char        pair[256];
+      if (b->ops->points != POINT_RIGID || s->bodies[j].frame < 0 || body_system((body *)obstacle) || count_solids(obstacle) > 0) continue;
+      if (!(s->laws[i * s->n_bodies + j].stiffness > 0.0) || count_points(b) >= FEW_VERTICES) continue;
+      (void)snprintf(pair, sizeof pair, "bodies.%s", s->bodies[i].name);
+      warning_list_add(
+          s->warnings, "few-vertices", pair,
+          "contact with \"%s\", which is not a union of convex solids, acts only at the %lld vertices of this body; ridges of the obstacle "
+          "pass between them: set surface_spacing, or make the obstacle a union",
+          s->bodies[j].name, (long long)count_points(b));
+    }
+}
+
 PetscErrorCode penalty_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
   const penalty_options *o      = s->options->solver->penalty;
   const document_node   *solver = document_find(s->options->root, "solver");
   const char            *one, *other;
+  warn_about_few_vertices(s);
   if (o->scheme != CONTACT_IMPLICIT && has_restitution(s))
     diagnostics_add_under(
         d, solver, "solver", "penalty.expert.scheme",
