@@ -39,3 +39,20 @@ status 0 "$program" resume "$work/steps" --no-picture
 status 0 "$program" diff "$work/whole" "$work/steps" && pass "stopped after 7 steps and resumed"
 status 5 "$program" diff "$work/whole/checkpoints/$(ls "$work/whole/checkpoints" | head -n 1)" "$work/whole" && pass "diff detects a difference"
 status 2 "$program" run "$job" --out "$work/whole" && says "already contains a run" && pass "a finished run is not overwritten"
+
+# The same for contacts of convex solids under penalty.
+job=$here/rigid.yaml
+status 0 "$program" run "$job" --out "$work/solids" --threads 1 --no-picture
+status 0 "$program" run "$job" --out "$work/solids2" --threads 2 --no-picture
+status 0 "$program" diff "$work/solids" "$work/solids2" && pass "convex solids: 1 and 2 threads agree bit for bit"
+n=0
+for checkpoint in "$work"/solids/checkpoints/*.h5; do
+  n=$((n + 1))
+  rm -rf "$work/part"; cp -r "$work/solids" "$work/part"
+  for later in "$work"/part/checkpoints/*.h5; do [ "$(basename "$later")" \> "$(basename "$checkpoint")" ] && rm "$later"; done
+  status 0 "$program" resume "$work/part" --threads $((n % 2 + 1)) --no-picture
+  status 0 "$program" diff "$work/solids" "$work/part"
+  [ "$(history_of "$work/solids")" = "$(history_of "$work/part")" ] || fail "history differs after resuming $(basename "$checkpoint")"
+done
+[ $n -ge 3 ] || fail "only $n checkpoints"
+pass "convex solids: resumed from $n checkpoints equals the uninterrupted run"

@@ -48,6 +48,21 @@ unsigned contact_detectors_of(const body *a, const body *b)
   return finders;
 }
 
+unsigned contact_spring_detectors_of(const body *a, const body *b, bool uses_solids)
+{
+  unsigned detectors = 0;
+  if (!body_system((body *)a) && !body_system((body *)b)) return 0;
+  if (a == b) return has_triangles(a) && !a->ops->frame ? 1u << DETECTOR_SURFACE_POINT : 0;
+  if (uses_solids && convex_contact_takes(a, b)) return 1u << DETECTOR_CONVEX;
+  for (int side = 0; side < 2; ++side) {
+    const body *one = side == 0 ? a : b, *two = side == 0 ? b : a;
+    if (one->ops->points == POINT_NONE) continue;
+    if (has_triangles(two)) detectors |= 1u << DETECTOR_SURFACE_POINT;
+    if (has_level_sets(two)) detectors |= 1u << DETECTOR_POINT;
+  }
+  return detectors;
+}
+
 const char *contact_detector_text(contact_detector finder)
 {
   static const char *const text[CONTACT_N_DETECTORS] = {[DETECTOR_POINT]         = "points and level sets",

@@ -4,6 +4,7 @@
 #include "contact/penalty/penalty_pairs.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "contact/detection/contact_detectors.h"
 #include "contact/detection/contact_stages.h"
 #include "core/team.h"
 #include "core/timer.h"
@@ -163,6 +164,16 @@ static PetscErrorCode add_mesh_forces(penalty_contact *c, const double *v, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode add_row_forces(penalty_contact *c, const double *v, double *g, bool with_tangent, step_status *status)
+{
+  const char *bad;
+  PetscFunctionBeginUser;
+  if (!c->springs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(penalty_rows_residual(c->springs, v, g, with_tangent, &bad));
+  if (bad) *status = (step_status){STEP_NOT_FINITE, bad, -1};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
                                         step_status *status)
 {
@@ -180,6 +191,7 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
     for (int64_t i = 0; i < n; ++i) rigid_sides_apply(&c->sides, i, frames, c->Z + 3 * i, c->f + 3 * i);
     rigid_sides_scatter(&c->sides, c->rows, false, g);
     PetscCall(add_mesh_forces(c, v, frames, g, with_tangent, status));
+    PetscCall(add_row_forces(c, v, g, with_tangent, status));
   }
   const double entries = (double)contact_rows_n_entries(c->rows);
   timer_work(TIMER_CONTACT_FORCE, 12.0 * entries + 300.0 * (double)c->n, 72.0 * entries + 600.0 * (double)c->n);
@@ -201,6 +213,7 @@ PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x
   }
   rigid_sides_scatter(s, c->rows, is_transposed, y);
   if (c->mesh) PetscCall(mesh_contact_tangent(c->mesh, x, y, is_transposed));
+  if (c->springs) penalty_rows_tangent(c->springs, x, y, is_transposed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,6 +222,7 @@ PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *
   PetscFunctionBeginUser;
   rigid_sides_block_diagonal(&c->sides, c->rows, d);
   if (c->mesh) PetscCall(mesh_contact_block_diagonal(c->mesh, d));
+  if (c->springs) penalty_rows_block_diagonal(c->springs, d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,6 +233,7 @@ PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, i
   *row = *col = NULL;
   PetscCall(rigid_sides_couplings(&c->sides, c->rows, c->n_blocks, n, row, col));
   if (c->mesh) PetscCall(mesh_contact_couplings(c->mesh, n, row, col));
+  if (c->springs) PetscCall(penalty_rows_couplings(c->springs, n, row, col));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -227,6 +242,7 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
   PetscFunctionBeginUser;
   PetscCall(rigid_sides_assemble(&c->sides, c->rows, c->n_blocks, H));
   if (c->mesh) PetscCall(mesh_contact_assemble(c->mesh, H));
+  if (c->springs) penalty_rows_assemble(c->springs, H);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -434,7 +450,8 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   PetscFunctionBeginUser;
   contact_summary sum     = {0};
   double          max_f_n = 0.0, max_excess = 0.0;
-  PetscCall(contact_points_reserve(&c->points, c->n + (c->mesh ? mesh_contact_n_pairs(c->mesh) : 0)));
+  PetscCall(contact_points_reserve(&c->points, c->n + (c->mesh ? mesh_contact_n_pairs(c->mesh) : 0) +
+                                                   (c->springs ? penalty_rows_size(c->springs) : 0)));
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
@@ -453,6 +470,7 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
     *miss                    = fmax(*miss, r.natural_map);
   }
   PetscCall(sum_groups(c));
+  if (c->springs) PetscCall(penalty_rows_report(c->springs, frames, &c->points, &c->forces, &p, &sum, &max_f_n, &max_excess));
   if (c->mesh) PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
   if (c->mesh) {
     const relax_statistics *s   = mesh_contact_statistics(c->mesh);
@@ -493,6 +511,7 @@ void penalty_contact_destroy(penalty_contact **out)
   if (!out || !*out) return;
   penalty_contact *c = *out;
   mesh_contact_destroy(&c->mesh);
+  penalty_rows_destroy(&c->springs);
   pair_table_destroy(&c->known);
   contact_search_destroy(&c->search);
   contact_rows_destroy(&c->rows);
@@ -501,6 +520,29 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_forces_destroy(&c->forces);
   MEMORY_FREE(&c->law, &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->lagged,
               &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, out);
+}
+
+PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids)
+{
+  PetscFunctionBeginUser;
+  PetscCall(penalty_rows_create(c->n_bodies, bodies, frame, c->law, uses_solids, &c->springs));
+  for (int i = 0; i < c->n_bodies; ++i)
+    for (int j = 0; j < c->n_bodies; ++j) {
+      if (!(contact_spring_detectors_of(bodies[i], bodies[j], uses_solids) & 1u << DETECTOR_CONVEX)) continue;
+      c->may_touch[i * c->n_bodies + j]     = false;
+      c->law[i * c->n_bodies + j].stiffness = 0.0; /* for level sets and triangle surfaces */
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_contact_begin_rigid_pairs(penalty_contact *c, const rows_step *step)
+{
+  PetscFunctionBeginUser;
+  SS_ASSERT(c->is_open && c->springs);
+  timer_begin(TIMER_CONTACT_SEARCH);
+  PetscCall(penalty_rows_begin(c->springs, step));
+  timer_end(TIMER_CONTACT_SEARCH);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes)
@@ -521,12 +563,14 @@ void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme)
 {
   c->scheme = scheme;
   if (c->mesh) mesh_contact_set_scheme(c->mesh, scheme);
+  if (c->springs) penalty_rows_set_scheme(c->springs, scheme);
 }
 
 void penalty_contact_set_acceleration(penalty_contact *c, double g0)
 {
   c->acceleration = g0;
   if (c->mesh) mesh_contact_set_acceleration(c->mesh, g0);
+  if (c->springs) penalty_rows_set_acceleration(c->springs, g0);
 }
 
 static PetscErrorCode reserve_objects(penalty_contact *c)
@@ -636,6 +680,7 @@ PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const
   evaluate_pairs(c, v, frames, false);
   PetscCheck(first_not_finite(c) < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the accepted state contains a value that is not finite");
   if (c->mesh) PetscCall(mesh_contact_settle(c->mesh, v, frames));
+  if (c->springs) penalty_rows_evaluate(c->springs, v);
   timer_end(TIMER_CONTACT_FORCE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -648,6 +693,7 @@ PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, con
   if (c->mesh) PetscCall(mesh_contact_end_step(c->mesh));
   PetscCall(report_pairs(c, v, frames, out));
   PetscCall(remember(c));
+  if (c->springs) PetscCall(penalty_rows_end(c->springs, frames));
   c->is_open = false;
   timer_end(TIMER_CONTACT_FORCE);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -658,6 +704,7 @@ PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table)
   PetscFunctionBeginUser;
   PetscCall(pair_table_fields(c->known, c->n_bodies, table));
   if (c->mesh) PetscCall(mesh_contact_fields(c->mesh, table));
+  if (c->springs) PetscCall(penalty_rows_fields(c->springs, table));
   PetscCall(contact_points_fields(&c->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,7 @@
 #define SS_CONTACT_PENALTY_PENALTY_H
 #include "contact/detection/contact_record.h"
 #include "contact/penalty/penalty_options.h"
+#include "contact/penalty/penalty_rows.h"
 #include "core/field_table.h"
 
 typedef struct penalty_contact penalty_contact;
@@ -16,6 +17,11 @@ typedef struct penalty_contact penalty_contact;
 /* Create with the contact laws law [n_bodies][n_bodies], symmetric, copied. */
 PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out);
 void           penalty_contact_destroy(penalty_contact **c);
+
+/* Select the detectors of pairs of rigid bodies. uses_solids: pairs that both consist of convex solids get the contacts of these solids (penalty_rows.h)
+ * instead of those of their vertices with level sets or triangle surfaces. bodies [n_bodies]: borrowed; frame [n_bodies]: index of the pose, -1: none.
+ * Call once, before penalty_contact_add_meshes, penalty_contact_fields and the first step. */
+PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids);
 
 /* Add triangle surfaces meshes [n] (copied) for contact with points, see penalty_mesh.h. Call once, before penalty_contact_fields. */
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
@@ -37,6 +43,8 @@ void penalty_contact_set_acceleration(penalty_contact *c, double g0);
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
                                           const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt, double margin,
                                           int64_t n_blocks);
+/* Detect the contacts of penalty_contact_add_rigid_pairs. Call after penalty_contact_begin_step. `step` is copied, its arrays are borrowed. */
+PetscErrorCode penalty_contact_begin_rigid_pairs(penalty_contact *c, const rows_step *step);
 /* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the resulting poses `frames`. with_tangent:
  * also compute the derivatives for the functions below. *status: negative if a value is not finite or a displacement is too large. */
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,

@@ -1,7 +1,8 @@
 /* Data of penalty contact: the pairs of a step and the attachments stored between steps.
  *
  * mesh_contact contains the pairs of points with triangle surfaces (penalty_mesh.c) and, in `edges`, those of edges with edges
- * (penalty_edges.c). penalty_contact contains the pairs of points with level sets (penalty.c) and owns a mesh_contact. Only these files
+ * (penalty_edges.c). penalty_contact contains the pairs of points with level sets (penalty.c), and owns a mesh_contact and the contacts between
+ * rigid bodies (penalty_rows.c). Only these files
  * and their tests use the fields. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_PAIRS_H
 #define SS_CONTACT_PENALTY_PENALTY_PAIRS_H
@@ -11,6 +12,7 @@
 #include "contact/penalty/penalty_mesh_relaxation.h"
 #include "contact/penalty/penalty_options.h"
 #include "contact/penalty/penalty_relaxation.h"
+#include "contact/penalty/penalty_rows.h"
 #include "contact/penalty/restitution.h"
 #include "contact/rows/rigid_sides.h"
 #include "contact/rows/rows.h"
@@ -189,6 +191,7 @@ struct penalty_contact {
   mesh_contact   *mesh;         /* contacts of points with triangle surfaces; NULL: no surfaces */
   pair_table     *known;
   contact_search *search;
+  penalty_rows   *springs; /* contacts of rigid bodies as rows; NULL before penalty_contact_add_rigid_pairs */
   contact_rows   *rows;
   rigid_sides     sides; /* of the pairs; tangent */
 

@@ -68,11 +68,9 @@ double relax_cone_length(const relax_cone *cone, const double n[3], const double
   return sqrt(fmax(0.0, a * a * (v3_dot(d, d) - dt * dt)) + dt * dt);
 }
 
-/* Derivatives of r(d, n) = relax_cone_length: m = dr/dd, q = (dr/dn) n_Z. */
-static void length_gradient(const relax_cone *cone, const double *n, const double *n_Z, const double *d, double r, double *m, double *q)
+void relax_cone_gradient(const relax_cone *cone, const double n[3], const double d[3], double r, double m[3])
 {
-  double t[3], length, dr[3];
-  v3_set(q, 0.0, 0.0, 0.0);
+  double t[3], length;
   v3_set(m, 0.0, 0.0, 0.0);
   if (r <= 0.0) return;
   if (!penalty_relaxation_along(cone, n, t, &length)) {
@@ -80,13 +78,22 @@ static void length_gradient(const relax_cone *cone, const double *n, const doubl
     v3_scale(m, a * a / r, d);
     return;
   }
-  /* r^2 = a^2 |d|^2 + (1 - a^2) (d.t)^2,   dt = -(1 - t t^T) (n.c + n c^T) dn / |c_t|,   c: the direction */
+  /* r^2 = a^2 |d|^2 + (1 - a^2) (d.t)^2 */
+  const double a = penalty_relaxation_stretch(cone);
+  v3_scale(m, a * a / r, d);
+  v3_axpy(m, (1.0 - a * a) * v3_dot(d, t) / r, t);
+}
+
+/* Derivatives of r(d, n) = relax_cone_length: m = dr/dd, q = (dr/dn) n_Z. */
+static void length_gradient(const relax_cone *cone, const double *n, const double *n_Z, const double *d, double r, double *m, double *q)
+{
+  double t[3], length, across[3], dr[3];
+  v3_set(q, 0.0, 0.0, 0.0);
+  relax_cone_gradient(cone, n, d, r, m);
+  if (r <= 0.0 || !penalty_relaxation_along(cone, n, t, &length)) return;
+  /* dt = -(1 - t t^T) (n.c + n c^T) dn / |c_t|,   c: the direction */
   const double a = penalty_relaxation_stretch(cone), dt = v3_dot(d, t), share = (1.0 - a * a) * dt / r, nc = v3_dot(n, cone->direction);
-  double       across[3];
-  for (int i = 0; i < 3; ++i) {
-    m[i]      = a * a * d[i] / r + share * t[i];
-    across[i] = d[i] - dt * t[i];
-  }
+  for (int i = 0; i < 3; ++i) across[i] = d[i] - dt * t[i];
   for (int i = 0; i < 3; ++i) dr[i] = -share * (nc * across[i] + v3_dot(n, across) * cone->direction[i]) / length;
   m3_mulv_t(q, n_Z, dr);
 }

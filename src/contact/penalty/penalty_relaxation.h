@@ -1,4 +1,4 @@
-/* Relaxation: compute the point to which the attachment of a contact slides. No state. Caller: penalty.c.
+/* Relaxation: compute the point to which the attachment of a contact slides. No state. Callers: penalty.c, penalty_rows.c.
  *
  * A contact point Z is connected by a spring to an attachment X on the surface of an object. W is the surface point closest to Z. The
  * relaxed attachment Y = P(X, Z) equals X if the spring force is inside the friction cone (stick). Otherwise Y is the point between X and
@@ -32,6 +32,8 @@ typedef struct {
 /* Length of the tangential vector d in the metric of the ellipse: |d| for d along `direction`, |d| mu / mu_across perpendicular to it.
  * n [3]: unit normal of the surface. */
 double relax_cone_length(const relax_cone *cone, const double n[3], const double d[3]);
+/* m [3] = gradient of relax_cone_length with respect to d at a constant normal; r: this length. 0 if r is 0. */
+void relax_cone_gradient(const relax_cone *cone, const double n[3], const double d[3], double r, double m[3]);
 /* Relax an attachment on an implicit surface, or on a level set: move it on the straight line from X towards W, then project it.
  *
  *   X    [3] attachment, on the surface; NULL: first contact        Z  [3] contact point

@@ -86,6 +86,18 @@ static PetscErrorCode read_anchors(rigid_body *b, const rigid_body_spec *spec)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Refine the surface of a mesh from a file that is not convex: its vertices are the only contact points with level sets, so that edges that cross between
+ * two vertices would pass through each other. Overlaps remain smaller than the spacing of the vertices. */
+static PetscErrorCode sample_surface(shape *s)
+{
+  double size = 0.0;
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; ++k) size = fmax(size, s->max[k] - s->min[k]);
+  PetscCall(triangle_mesh_refine(s->surface, size / 16.0));
+  PetscCall(triangle_mesh_sort(s->surface));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, double density, const document_node *node, const char *path,
                                   diagnostics *d)
 {
@@ -99,6 +111,8 @@ static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, do
   else PetscCall(shape_create(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
   if (b->kind != RIGID_DYNAMIC) PetscCall(motion_create(spec->motion, document_find(node, "motion"), motion_path, d, &b->motion));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->kind == RIGID_DYNAMIC && !is_mesh && spec->shape->mesh && s->n_solids == 0 && isnan(spec->surface_spacing))
+    PetscCall(sample_surface(s));
   if (b->kind == RIGID_DYNAMIC && !s->is_bounded) {
     diagnostics_add_under(d, node, path, "shape", "has no volume, which kind: rigid requires; use kind: static or a shape with a volume");
   } else if (is_mesh && !s->surface) {

@@ -71,8 +71,7 @@ struct rigid_body {
   int            n_level_sets;
   level_set    **level_sets; /* in the body frame; none if contact_surface is mesh */
   int            n_solids;
-  convex_solid  *solids;  /* convex parts in the body frame; none if the shape is not a union of convex parts, or
-                                        contact_surface is mesh */
+  convex_solid  *solids;  /* convex parts in the body frame; none if the shape is not a union of convex parts */
   triangle_mesh *surface; /* vertices in the body frame, the contact points of dynamic bodies; NULL: none */
   double         radius;  /* of the bounding sphere of the surface about the origin of the body frame */
   int            n_clusters;

@@ -27,7 +27,7 @@ static const key_table anchor_table = {.name = "bodies.rigid.anchors", .help = "
   {.name = "surface_spacing", .type = KEY_REAL, .offset = offsetof(rigid_body_spec, surface_spacing), .unit = "m", .min = 0, .max = INFINITY, \
    .is_open = true, .is_optional = true,                                                                                           \
    .help = "spacing of the surface vertices: the contact points of a rigid body, the triangles of contact_surface: mesh, and the picture of an obstacle; " \
-           "default: chosen from the shape (a box: its 8 corners, 12 triangles)"}
+           "default: chosen from the shape (a box: its 8 corners, 12 triangles; a mesh that is not convex and has no contact_surface: mesh: 1/16 of its size)"}
 static const char *const contact_surfaces[] = {"level_set", "mesh", NULL}; /* rigid_contact */
 #define CONTACT_SURFACE_KEY                                                                                                        \
   {.name = "contact_surface", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, contact_surface), .choices = contact_surfaces, \

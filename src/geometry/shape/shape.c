@@ -821,7 +821,7 @@ static PetscErrorCode create_shape(const shape_spec *spec, const document_node *
   const int before = diagnostics_count(d);
   PetscCall(memory_alloc("shape", 1, sizeof *s, &s));
   PetscErrorCode code     = shape_build(spec, &p, surface_spacing, is_surface_only, s);
-  const bool     is_whole = diagnostics_count(d) == before && !is_surface_only && !spec->container && (s->surface || s->outline);
+  const bool     is_whole = diagnostics_count(d) == before && !spec->container && (s->surface || s->outline);
   if (!code && is_whole) code = shape_convex_solids(spec, s);
   if (code || diagnostics_count(d) > before) shape_destroy(&s);
   PetscCall(code);

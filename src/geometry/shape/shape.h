@@ -20,7 +20,7 @@ typedef struct {
   mass_properties mass;           /* for unit density, in the coordinates of the job */
   triangle_mesh  *surface;        /* closed, sorted; NULL if not bounded */
   triangle_mesh  *outline;        /* not bounded: an open surface for pictures; else NULL */
-  int             n_solids;       /* 0: not a union of convex solids, or created by shape_create_surface */
+  int             n_solids;       /* 0: not a union of convex solids */
   convex_solid   *solid;          /* [n_solids] convex solids; the solid is also their union */
 } shape;
 
@@ -33,7 +33,7 @@ typedef struct {
  * quadrature for other boolean combinations (relative error below 1e-6, level_set_mass.h). */
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
                             shape **out);
-/* As shape_create, without convex solids, for callers that need only the surface. A mesh from a file is not sampled to a level set, which
+/* As shape_create, for callers that need only the surface and the convex solids. A mesh from a file is not sampled to a level set, which
  * would fail for thin or sharp meshes; n_pieces is then 0. */
 PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                     double surface_spacing, shape **out);

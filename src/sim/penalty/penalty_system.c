@@ -13,15 +13,30 @@
 #include "sim/step/step_unknowns.h"
 #include <string.h>
 
+static PetscErrorCode add_rigid_pairs(const scene *s, penalty_contact *c)
+{
+  body   **bodies;
+  int32_t *frame;
+  PetscFunctionBegin;
+  PetscCall(MEMORY_ALLOC("penalty bodies", ARRAY(bodies, s->n_bodies), ARRAY(frame, s->n_bodies)));
+  for (int i = 0; i < s->n_bodies; ++i) bodies[i] = s->bodies[i].body, frame[i] = s->bodies[i].frame;
+  const PetscErrorCode code =
+      penalty_contact_add_rigid_pairs(c, bodies, frame, s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX);
+  MEMORY_FREE(&bodies, &frame);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
 {
   PetscFunctionBegin;
   memset(p, 0, sizeof *p);
   PetscCall(step_layout_create(s, &p->layout));
   PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
+  PetscCall(add_rigid_pairs(s, p->contact));
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
   const penalty_options *o = s->options->solver->penalty;
-  if (o->edges) PetscCall(penalty_contact_add_edges(p->contact));
+  if (penalty_has_edges(s)) PetscCall(penalty_contact_add_edges(p->contact));
   penalty_contact_set_scheme(p->contact, (contact_scheme)o->scheme);
   penalty_contact_set_acceleration(p->contact, s->options->acceleration_scale);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,6 +178,16 @@ PetscErrorCode penalty_system_begin(penalty_system *p)
   }
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, l->dt,
                                        step_layout_margin(l), l->n_blocks));
+  if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  PetscCall(step_layout_update_poses(l)); /* poses of obstacles at the end of the step */
+  const rows_step step = {.frames   = l->frames0,
+                          .end      = l->frames,
+                          .dt       = l->dt,
+                          .gravity  = {s->gravity[0], s->gravity[1], s->gravity[2]},
+                          .margin   = step_layout_margin(l),
+                          .length   = s->length_scale,
+                          .n_blocks = l->n_blocks};
+  PetscCall(penalty_contact_begin_rigid_pairs(p->contact, &step));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
  * of g, its adjoint, and the same bits for any number of threads. */
 #include "penalty_fixture.h"
 
-/* A bed that stands on the floor of a tank; a ball half a centimetre deep in the bed, the wall and a block, which turns by the
+/* Contact of vertices with level sets also between rigid bodies; convex solids: test_penalty_solids.c. A bed that stands on the floor of a tank; a ball half a centimetre deep in the bed, the wall and a block, which turns by the
  * other rotation rule and hangs on a spring. */
 static void write_job(const char *model, const char *extra, char *text, size_t size)
 {
@@ -23,8 +23,8 @@ static void write_job(const char *model, const char *extra, char *text, size_t s
       "          anchors: [{point: [0.37, 0.25, 0.3], stiffness: 1000, damping: 3}], angular_velocity: [0.5, 1, -1]}\n"
       "  tank:  {kind: static, shape: {container: {min: [0.02, 0, 0.02], max: [0.5, 0.4, 2]}}}\n"
       "contact: {friction: 0.3, stiffness: 1.0e4}\n"
-      "%s\n",
-      model, extra);
+      "%s\n%s\n",
+      model, strstr(extra, "solver:") ? "" : "solver: {penalty: {expert: {rigid_detector: vertices}}}", extra);
 }
 #define SAND "drucker_prager, friction_angle_deg: 30"
 
