@@ -44,7 +44,8 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
 #define CONTACT_SUMMARY_TABLE(X)                                                                                                   \
   X(contacts, int64_t, "1", LAST, CONTACT, "active contacts: contacts with a force")                                               \
   X(sliding, int64_t, "1", LAST, CONTACT, "active contacts that slide")                                                            \
-  X(penetration, double, "m", MAX, CONTACT, "deepest penetration of a contact, also of earlier substeps")                          \
+  X(penetration, double, "m", MAX, CONTACT, "largest overlap depth of the shapes of two bodies, also of earlier substeps")         \
+  X(contact_depth, double, "m", MAX, CONTACT, "depth of the deepest contact point, also of earlier substeps")                      \
   X(cone_violation, double, "1", MAX, CONTACT,                                                                                     \
     "largest excess of friction over mu times normal force, over the largest normal force")                                        \
   X(friction_angle_error, double, "rad", MAX, CONTACT_LAW,                                                                         \

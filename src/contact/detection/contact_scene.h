@@ -34,6 +34,7 @@ typedef struct {
   double stiffness, friction, friction_across, direction[3], damping;
   double restitution;
   bool   never_touch;
+  bool   may_overlap; /* the job permits an overlap at the start of the run */
 } contact_law;
 
 /* Scene data for the contact detectors. All borrowed. */

@@ -417,7 +417,7 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
       sum->friction_work_done -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement
                                                                      * does no work */
     sum->contact_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
-    sum->penetration = fmax(sum->penetration, -out->gap[*p]);
+    sum->contact_depth = fmax(sum->contact_depth, -out->gap[*p]);
     *max_f_n         = fmax(*max_f_n, f_n);
     check_mesh_pair(&q, f_t, f_n, sum, max_excess);
     contact_group_force *group;
@@ -444,7 +444,7 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
     sum.sliding += c->state[i] == RELAX_SLIDE;
     sum.contact_energy += r.energy;
     sum.friction_work_done += r.friction_work;
-    sum.penetration          = fmax(sum.penetration, r.penetration);
+    sum.contact_depth        = fmax(sum.contact_depth, r.penetration);
     sum.slip_angle_error     = fmax(sum.slip_angle_error, r.slip_angle);
     sum.friction_angle_error = fmax(sum.friction_angle_error, r.velocity_angle);
     max_f_n                  = fmax(max_f_n, r.f_n);

@@ -441,6 +441,7 @@ const formulation_ops hybrid_formulation = {
     .scene.check = hybrid_check,
     .step        = hybrid_step,
     .fields      = hybrid_fields,
+    .scene.checks_surfaces = true,
     .scene.describe = hybrid_describe,
     .destroy        = hybrid_destroy,
 };

@@ -182,7 +182,7 @@ static PetscErrorCode record_impulses(hybrid_contact *c, const step_layout *l, s
     add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
     PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
     sum->sliding += p->is_sliding;
-    sum->penetration = fmax(sum->penetration, -p->gap);
+    sum->contact_depth = fmax(sum->contact_depth, -p->gap);
     const double mu  = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
     excess           = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
     most             = fmax(most, p->pressed);

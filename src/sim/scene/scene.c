@@ -11,6 +11,8 @@
 #include "discretize/material/material_registry.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
+#include "sim/scene/scene_overlap_check.h"
+#include "sim/scene/scene_overlaps.h"
 #include <string.h>
 
 /* Set s->laws from `contact:` of the job; errors about missing values and unknown names go to `d`. Accepts bodies whose
@@ -247,12 +249,13 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   }
   PetscCall(scene_build_contact(s));
   PetscCall(build_systems(s));
+  PetscCall(scene_set_time(s, 0.0));
+  PetscCall(scene_overlap_check(s, d));
   if (options->formulation->check) PetscCall(options->formulation->check(s, d));
   if (diagnostics_count(d)) {
     scene_destroy(&s);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(scene_set_time(s, 0.0));
   *out = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -262,6 +265,7 @@ void scene_destroy(scene **s)
   if (!*s) return;
   field_table_destroy(&(*s)->fields);
   warning_list_destroy(&(*s)->warnings);
+  scene_overlaps_destroy(&(*s)->overlaps);
   for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after the body that owns them */
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);
@@ -603,6 +607,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscCall(MEMORY_ALLOC("scene", ARRAY(meets_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(s->laws, (int64_t)n * n)));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
+  for (int i = 0; i < n * n; ++i) s->laws[i].may_overlap = c->initial_overlap == CONTACT_OVERLAP_PERMIT;
   for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item             *item = &c->pairs.item[k];
@@ -631,6 +636,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
                                 s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
         s->laws[i * n + j].never_touch = !p->contact;
+        if (p->initial_overlap >= 0) s->laws[i * n + j].may_overlap = p->initial_overlap == CONTACT_OVERLAP_PERMIT;
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }

@@ -39,6 +39,7 @@ struct scene {
   contact_mesh   *meshes;   /* surfaces of triangles */
   contact_law    *laws;     /* [n_bodies][n_bodies] symmetric */
   field_table    *fields;   /* fields of bodies; the formulation adds its own */
+  struct scene_overlaps *overlaps; /* scene_overlaps.h; of the start of the run, then of the last accepted step */
   warning_list   *warnings; /* of checks of the scene, of the formulation and of the run */
 };
 

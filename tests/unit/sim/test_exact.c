@@ -307,7 +307,7 @@ static void land(double height, double radius, double speed, double most_overlap
   open_world(text, &w);
   for (int k = 0; k < 8; ++k) {
     step(&w);
-    overlap = fmax(overlap, w.report.contact.penetration);
+    overlap = fmax(overlap, w.report.contact.contact_depth);
     map     = fmax(map, w.report.contact.contact_law_error);
   }
   assert_true(w.report.contact.contacts > 24);
@@ -346,7 +346,7 @@ static void test_bumps(void **state)
   for (int k = 0; k < 5; ++k) {
     step(&w);
     if (k == 0) assert_true(w.report.contact.contacts > 0);
-    assert_true(w.report.contact.penetration <= 3e-4); /* the radius; three times that without repeated detection */
+    assert_true(w.report.contact.contact_depth <= 3e-4); /* the radius; three times that without repeated detection */
   }
   close_world(&w);
   assert_no_leak();
@@ -407,7 +407,7 @@ static void test_landing_wire(void **state)
              &w);
   for (int k = 0; k < 5; ++k) {
     step(&w);
-    deepest = fmax(deepest, w.report.contact.penetration);
+    deepest = fmax(deepest, w.report.contact.contact_depth);
     before  = fmax(before, (double)w.report.contact.contacts);
   }
   assert_true(before > 15.0);

@@ -1,0 +1,28 @@
+/* Geometric overlaps of all pairs of bodies of a scene that may touch (overlap_pair.h): at the start of a run (scene_overlap_check.h), and after
+ * every accepted step for the report of penetration. Results and their order do not depend on the number of threads or on earlier calls. */
+#ifndef SS_SIM_SCENE_SCENE_OVERLAPS_H
+#define SS_SIM_SCENE_SCENE_OVERLAPS_H
+#include "sim/scene/overlap_pair.h"
+#include "sim/scene/scene.h"
+
+typedef struct {
+  int32_t a, b; /* bodies, a <= b; a == b: fibres of one body */
+  overlap at;
+} scene_overlap;
+
+typedef struct scene_overlaps scene_overlaps;
+PetscErrorCode                scene_overlaps_create(const scene *s, scene_overlaps **out);
+void                          scene_overlaps_destroy(scene_overlaps **o); /* accepts NULL */
+/* Find all overlaps between two steps at time t: *list [*n], ascending by (a, b), depth > 0; owned by o until the next call.
+ *   is_initial  search thoroughly, including pairs that are in contact on a grid, and with positions of all overlaps */
+PetscErrorCode scene_overlaps_find(scene_overlaps *o, const scene *s, double t, bool is_initial, int64_t *n, const scene_overlap **list);
+/* Results of the last search. */
+int64_t scene_overlaps_list(const scene_overlaps *o, const scene_overlap **list);
+/* Largest depth of body `on` and body `with`; -1: any body. 0 if they do not overlap. */
+double scene_overlaps_depth(const scene_overlaps *o, int on, int with);
+/* Size of body i to which depths are compared (overlap_shape.size) [m]; INFINITY for half-spaces. */
+double scene_overlaps_size(const scene_overlaps *o, int i);
+/* Whether body i consists of particles, or of fibres. */
+bool scene_overlaps_has_particles(const scene_overlaps *o, int i);
+bool scene_overlaps_has_fibres(const scene_overlaps *o, int i);
+#endif
