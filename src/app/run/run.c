@@ -660,7 +660,7 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;
-      PetscCall(run_overlaps_record(r->scene, r->formulation, t + h, &one));
+      PetscCall(run_overlaps_record(r->scene, r->formulation, t + h, h, &one));
       if (at < whole && (r->history_groups & REPORT_PLASTICITY)) PetscCall(run_history_add_plasticity(r->scene, &one));
       step_report_merge(report, &one);
       continue;

@@ -35,13 +35,14 @@ static void warn_about(const scene *s, const formulation *f, const scene_overlap
   const contact_points_view points = contact_points_get(f->points);
   const int64_t             n      = count_points(&points, p->a, p->b, &depth);
   if (p->a != p->b && p->at.depth - depth > NOTICEABLE * size && p->at.depth > MISSED * depth)
-    warning_list_add(s->warnings, "few-contact-points", subject,
-                     "overlap by %.3g m at t = %.6g s, but the deepest of their %lld contact points has a depth of %.3g m: no point is near "
-                     "the deepest part of the patch; use a smaller surface_spacing or spacing",
-                     p->at.depth, t, (long long)n, depth);
+    warning_list_add(
+        s->warnings, "few-contact-points", subject,
+        "overlap by %.3g m at t = %.6g s, but the deepest of their %lld contact points has a depth of %.3g m: no point is near "
+        "the deepest part of the patch; use a smaller surface_spacing or spacing",
+        p->at.depth, t, (long long)n, depth);
 }
 
-PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, step_report *report)
+PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, double dt, step_report *report)
 {
   const scene_overlap *list, *deepest = NULL;
   int64_t              n;
@@ -51,6 +52,7 @@ PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, ste
     if (!deepest || list[k].at.depth > deepest->at.depth) deepest = &list[k];
     warn_about(s, f, &list[k], t);
   }
+  scene_overlaps_relax(s->overlaps, dt);
   report->contact.penetration = deepest ? deepest->at.depth : 0.0;
   report->penetration_body_a  = deepest ? deepest->a : -1;
   report->penetration_body_b  = deepest ? deepest->b : -1;

@@ -40,13 +40,14 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
                                .dissipation              = o->dissipation,
                                .slip                     = o->slip_speed};
   for (int64_t a = 0; a < c->n; ++a) {
-    const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
-    const sap_source is = {.mu           = f->contacts.mu[a],
-                           .gap          = spots[a].gap,
-                           .stiffness    = isnan(k) ? INFINITY : k,
-                           .w            = inverse_mass(J, inverse, a),
-                           .normal_speed = u0[3 * a]};
-    c->law[a]           = sap_contact_make((sap_model)o->law, &step, &is);
+    const contact_law *law = &s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b];
+    const double       k   = law->stiffness;
+    const sap_source   is  = {.mu           = f->contacts.mu[a],
+                              .gap          = spots[a].gap + (isnan(k) ? 0.0 : law->rest_overlap), /* near-rigid contacts limit the speed */
+                              .stiffness    = isnan(k) ? INFINITY : k,
+                              .w            = inverse_mass(J, inverse, a),
+                              .normal_speed = u0[3 * a]};
+    c->law[a]              = sap_contact_make((sap_model)o->law, &step, &is);
   }
 }
 

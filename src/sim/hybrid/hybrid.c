@@ -24,6 +24,7 @@
 #include "sim/hybrid/hybrid_momentum.h"
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_intersections.h"
+#include "sim/step/detector_list.h"
 #include "sim/step/solver_options.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_motion.h"
@@ -186,6 +187,30 @@ static PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Detectors of a pair for `check`: impulses act between triangle surfaces and on vertices beyond half-spaces, the grid on boundaries. */
+static unsigned hybrid_detectors_of(const scene *s, int i, int j)
+{
+  const hybrid_options *o    = s->options->solver->hybrid;
+  int                   n[2] = {0, 0};
+  bool                  is_mesh[2], is_wall[2], is_continuum[2];
+  for (int side = 0; side < 2; ++side) {
+    const body         *b     = s->bodies[side ? j : i].body;
+    body_surface        own   = {0};
+    const convex_solid *solid = b->ops->solids ? b->ops->solids(b, &n[side]) : NULL;
+    if (b->ops->surface) b->ops->surface(b, &own);
+    is_mesh[side]      = own.n_triangles > 0;
+    is_continuum[side] = b->ops->particles != NULL;
+    is_wall[side]      = n[side] > 0 && solid[0].kind == CONVEX_HALF_SPACE;
+  }
+  const bool are_meshes = is_mesh[0] && is_mesh[1], is_at_wall = (is_mesh[0] && is_wall[1]) || (is_mesh[1] && is_wall[0]);
+  return (are_meshes && o->impulses->is_on ? 1u : 0u) | (is_at_wall ? 2u : 0u) |
+         (are_meshes && o->grid->transfer != HYBRID_TRANSFER_NONE ? 4u : 0u) |
+         ((is_continuum[0] && is_mesh[1]) || (is_continuum[1] && is_mesh[0]) ? 8u : 0u);
+}
+static const char *const   hybrid_detector_texts[] = {"triangles and triangles", "vertices and half-spaces", "boundaries through the grid",
+                                                      "material points on the grid"};
+static const detector_list hybrid_detectors        = {4, hybrid_detector_texts, hybrid_detectors_of};
+
 static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
 {
   static const char *const words[] = {[HYBRID_TRANSFER_AUGURY] = "augury through a grid",
@@ -194,6 +219,8 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
   const hybrid_options    *o       = s->options->solver->hybrid;
   fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
           o->impulses->is_on ? "geometric impulses" : "no impulses");
+  fprintf(out, "contacts are detected between\n");
+  detector_list_print(&hybrid_detectors, s, out);
   return PETSC_SUCCESS;
 }
 
@@ -442,6 +469,6 @@ const formulation_ops hybrid_formulation = {
     .step        = hybrid_step,
     .fields      = hybrid_fields,
     .scene.checks_surfaces = true,
-    .scene.describe = hybrid_describe,
-    .destroy        = hybrid_destroy,
+    .scene.describe        = hybrid_describe,
+    .destroy               = hybrid_destroy,
 };

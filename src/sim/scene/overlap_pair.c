@@ -27,7 +27,7 @@ static bool is_near(const double min[3], const double max[3], const overlap_shap
 
 static void overlap_solids(const overlap_shape *a, const overlap_shape *b, bool with_point, overlap *out)
 {
-  int    deepest[2] = {-1, -1};
+  int    deepest[2]   = {-1, -1};
   double direction[3] = {0.0, 0.0, 1.0};
   for (int i = 0; i < a->n_solids; ++i)
     for (int j = 0; j < b->n_solids; ++j) {
@@ -38,16 +38,14 @@ static void overlap_solids(const overlap_shape *a, const overlap_shape *b, bool 
       deepest[0] = i, deepest[1] = j;
       v3_copy(direction, normal);
     }
-  if (deepest[0] >= 0 && with_point)
-    convex_overlap_point(&a->convex[deepest[0]], &b->convex[deepest[1]], out->depth, direction, out->x);
+  if (deepest[0] >= 0 && with_point) convex_overlap_point(&a->convex[deepest[0]], &b->convex[deepest[1]], out->depth, direction, out->x);
 }
 
 /* ---- half-spaces ---- */
 
 static void overlap_point_walls(const overlap_shape *walls, const double x[3], double radius, overlap *out)
 {
-  for (int k = 0; k < walls->n_solids; ++k)
-    keep_deeper(out, walls->convex[k].offset - v3_dot(walls->convex[k].normal, x) + radius, x);
+  for (int k = 0; k < walls->n_solids; ++k) keep_deeper(out, walls->convex[k].offset - v3_dot(walls->convex[k].normal, x) + radius, x);
 }
 
 static void overlap_walls(const overlap_shape *a, const overlap_shape *walls, overlap *out)
@@ -175,7 +173,7 @@ static void overlap_fibres(const overlap_shape *a, const overlap_shape *to, over
     if (!is_near(min, max, to)) continue;
     v3_sub(d, q, p);
     for (double h = 0.25, s = 0.0; h > 1e-7; h *= 0.5) { /* five samples, then a pattern search */
-      const int n = h == 0.25 ? 5 : 2;
+      const int    n      = h == 0.25 ? 5 : 2;
       const double around = best;
       for (int i = 0; i < n; ++i) {
         double x[3];
@@ -207,7 +205,7 @@ static void overlap_particles(const overlap_shape *a, const overlap_shape *to, o
     int32_t hint   = -1;
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < p->n; ++i) {
-      const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+      const double x[3]  = {p->x[0][i], p->x[1][i], p->x[2][i]};
       double       depth = -INFINITY;
       if (to->is_walls)
         for (int k = 0; k < to->n_solids; ++k) depth = fmax(depth, to->convex[k].offset - v3_dot(to->convex[k].normal, x));
@@ -278,7 +276,7 @@ static void overlap_segments(const strand_pair *w, int64_t i, int64_t j, overlap
 static PetscErrorCode overlap_strands(const overlap_shape *a, const overlap_shape *b, overlap *out)
 {
   const body_segments *f = &a->fibres, *g = &b->fibres;
-  box_tree             tree = {0};
+  box_tree             tree   = {0};
   double              *box[6] = {NULL}, *arc = NULL, *closed = NULL;
   PetscFunctionBegin;
   for (int c = 0; c < 6; ++c) PetscCall(memory_alloc("overlaps of fibres", g->n_segments, sizeof **box, &box[c]));

@@ -150,7 +150,7 @@ static void place_rigid_mesh(overlap_shape *s)
   triangle_mesh_bounds(s->mesh, min, max);
   for (int corner = 0; corner < 8; ++corner) {
     const double X[3] = {corner & 1 ? max[0] : min[0], corner & 2 ? max[1] : min[1], corner & 4 ? max[2] : min[2]};
-    double       x[3];
+    double x[3];
     rigid_frame_to_world(&s->pose, X, x);
     extend(s, x, 0.0);
   }

@@ -14,16 +14,16 @@ typedef struct {
   rigid_frame         pose;
   int                 n_solids;
   const convex_solid *solid;
-  convex_pose        *convex; /* [n_solids] owned */
-  double             *work;   /* owned: work space of `convex` */
+  convex_pose        *convex;   /* [n_solids] owned */
+  double             *work;     /* owned: work space of `convex` */
   bool                is_walls; /* all solids are half-spaces */
   int                 n_phi;
-  level_set *const   *phi;      /* [n_phi] in the axes of `pose` */
-  double             *phi_box;  /* [n_phi][6] owned: bounds in the axes of `pose` */
-  triangle_mesh      *mesh;     /* owned: surface in the axes of `pose`, or in world coordinates; NULL: none */
+  level_set *const   *phi;     /* [n_phi] in the axes of `pose` */
+  double             *phi_box; /* [n_phi][6] owned: bounds in the axes of `pose` */
+  triangle_mesh      *mesh;    /* owned: surface in the axes of `pose`, or in world coordinates; NULL: none */
   bool                is_closed;
-  triangle_bvh       *bvh;     /* owned: of `mesh`; NULL unless overlap_shape_prepare_inside has been called */
-  double             *x;       /* [mesh->n_vertices][3] owned: vertices in world coordinates; mesh->x if the body has no pose */
+  triangle_bvh       *bvh; /* owned: of `mesh`; NULL unless overlap_shape_prepare_inside has been called */
+  double             *x;   /* [mesh->n_vertices][3] owned: vertices in world coordinates; mesh->x if the body has no pose */
   body_segments       fibres;
   const particles    *particles;
   double              min[3], max[3]; /* bounds in world coordinates; infinite for half-spaces [m] */

@@ -535,6 +535,12 @@ static void set_restitution(const scene *s, double e, contact_law *law)
   law->damping     = is_rigid(s) ? 0.0 : restitution_damping(e);
 }
 
+static void set_overlap(int choice, contact_law *law)
+{
+  law->may_overlap  = choice != CONTACT_OVERLAP_REJECT;
+  law->is_preloaded = choice == CONTACT_OVERLAP_PRELOAD;
+}
+
 static contact_law law_of(const scene *s, double stiffness, double friction, double e)
 {
   contact_law law = {.stiffness = stiffness, .friction = friction};
@@ -607,7 +613,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscCall(MEMORY_ALLOC("scene", ARRAY(meets_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(s->laws, (int64_t)n * n)));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
-  for (int i = 0; i < n * n; ++i) s->laws[i].may_overlap = c->initial_overlap == CONTACT_OVERLAP_PERMIT;
+  for (int i = 0; i < n * n; ++i) set_overlap(c->initial_overlap, &s->laws[i]);
   for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item             *item = &c->pairs.item[k];
@@ -636,7 +642,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
                                 s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
         s->laws[i * n + j].never_touch = !p->contact;
-        if (p->initial_overlap >= 0) s->laws[i * n + j].may_overlap = p->initial_overlap == CONTACT_OVERLAP_PERMIT;
+        if (p->initial_overlap >= 0) set_overlap(p->initial_overlap, &s->laws[i * n + j]);
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }

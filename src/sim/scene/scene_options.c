@@ -28,9 +28,10 @@ const key_table time_table = {.name = "time", .help = "Duration of the run and l
 
 /* --- contact ------------------------------------------------------------------------------------------------------- */
 
-static const char *const overlap_choices[] = {"reject", "permit", NULL};
+static const char *const overlap_choices[] = {"reject", "permit", "preload", NULL};
 static const char *const overlap_help[]    = {"bodies that overlap at the start of the run are an error",
-                                              "an overlap at the start of the run is permitted; contact removes it slowly, without a gain of energy", NULL};
+                                              "an overlap at the start of the run is permitted; contact removes it slowly, at overlap_correction_speed, without storing energy in springs",
+                                              "an overlap at the start of the run is permitted and compresses contact springs of a given stiffness", NULL};
 
 static const key_spec pair_keys[] = {
   {.name = "between", .type = KEY_STRINGS, .offset = offsetof(contact_pair_options, between),

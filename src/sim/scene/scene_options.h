@@ -16,7 +16,7 @@ typedef struct {
   const retry_options *retry;
 } time_options;
 
-enum { CONTACT_OVERLAP_REJECT, CONTACT_OVERLAP_PERMIT }; /* bodies that overlap at the start of the run */
+enum { CONTACT_OVERLAP_REJECT, CONTACT_OVERLAP_PERMIT, CONTACT_OVERLAP_PRELOAD }; /* bodies that overlap at the start of the run */
 typedef struct {
   key_list between;                                    /* names of two bodies or materials */
   double   friction, stiffness, restitution;           /* NaN: the default of contact_options */
@@ -29,7 +29,7 @@ typedef struct {
   double restitution;
   double overlap_correction,
       overlap_correction_speed; /* share of an overlap corrected per step (exact, monolith); speed [m/s], NaN: not given */
-  int      initial_overlap; /* CONTACT_OVERLAP_... */
+  int      initial_overlap;     /* CONTACT_OVERLAP_... */
   key_list pairs;
 } contact_options;
 

@@ -4,7 +4,7 @@
 #include "discretize/articulated/articulated_body.h"
 #include "sim/scene/scene_overlaps.h"
 
-enum { SHOWN = 20 }; /* pairs with a message of their own */
+enum { SHOWN = 20 };                                                 /* pairs with a message of their own */
 static const double ROUNDING = 1e-6, SAMPLED = 1e-3, LARGEST = 5e-2; /* of the smaller body */
 
 /* True if a joint connects the two links. */
@@ -52,14 +52,16 @@ static PetscErrorCode tolerance_of(const scene *s, const scene_overlap *p, doubl
   PetscCall(mass_of(s, p->a, &m_a));
   PetscCall(mass_of(s, p->b, &m_b));
   double springs = g * dt * dt;
-  if (law->stiffness > 0.0 && isfinite(law->stiffness) && isfinite(fmin(m_a, m_b))) springs = fmax(springs, fmin(m_a, m_b) * g / law->stiffness);
+  if (law->stiffness > 0.0 && isfinite(law->stiffness) && isfinite(fmin(m_a, m_b)))
+    springs = fmax(springs, fmin(m_a, m_b) * g / law->stiffness);
   *tolerance = fmax(ROUNDING * size, fmin(springs, LARGEST * size));
   if (is_sampled(s, p->a) || is_sampled(s, p->b)) *tolerance = fmax(*tolerance, SAMPLED * size);
   for (int side = 0; side < 2; ++side) {
     const int i = side ? p->b : p->a;
     if (!scene_overlaps_has_particles(s->overlaps, i)) continue;
     *tolerance = fmax(*tolerance, 0.5 * scene_overlaps_size(s->overlaps, i));
-    if (s->options->formulation->meets_on_grid) *tolerance = fmax(*tolerance, body_system(s->bodies[i].body)->ops->length(s->bodies[i].body));
+    if (s->options->formulation->meets_on_grid)
+      *tolerance = fmax(*tolerance, body_system(s->bodies[i].body)->ops->length(s->bodies[i].body));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,7 +101,7 @@ PetscErrorCode scene_overlap_check(scene *s, diagnostics *d)
   PetscCall(scene_overlaps_create(s, &s->overlaps));
   PetscCall(scene_overlaps_find(s->overlaps, s, 0.0, true, &n, &list));
   for (int64_t k = 0; k < n; ++k) {
-    const scene_overlap *p = &list[k];
+    const scene_overlap *p         = &list[k];
     double               tolerance = 0.0;
     if (s->laws[(int64_t)p->a * s->n_bodies + p->b].may_overlap || are_joined(s, p->a, p->b)) continue;
     if (s->options->formulation->checks_surfaces && has_surface(s, p->a) && has_surface(s, p->b)) continue;
@@ -107,6 +109,7 @@ PetscErrorCode scene_overlap_check(scene *s, diagnostics *d)
     if (!(p->at.depth > tolerance)) continue;
     if (++n_bad <= SHOWN) report_overlap(s, p, d);
   }
+  PetscCall(scene_overlaps_begin(s->overlaps, s));
   if (n_bad > SHOWN)
     diagnostics_add_under(d, document_find(s->options->root, "bodies"), "bodies", NULL,
                           "%lld more pairs overlap at the start of the run. Move the bodies, or permit it for all: "

@@ -14,6 +14,10 @@ struct scene_overlaps {
   bool          *is_used;             /* [n_bodies] in some candidate pair */
   int64_t        n, capacity;
   scene_overlap *list;
+  scene         *scene; /* borrowed; set by scene_overlaps_begin */
+  int64_t        n_rest;
+  int32_t       *rest_pair;  /* [n_rest][2] */
+  double        *rest_depth; /* [n_rest] */
 };
 
 PetscErrorCode scene_overlaps_create(const scene *s, scene_overlaps **out)
@@ -36,7 +40,7 @@ void scene_overlaps_destroy(scene_overlaps **out)
   scene_overlaps *o = *out;
   for (int i = 0; i < o->n_bodies && o->shape; ++i) overlap_shape_clear(&o->shape[i]);
   for (int k = 0; k < 6; ++k) memory_free(&o->box[k]);
-  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, out);
+  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->rest_pair, &o->rest_depth, out);
 }
 
 static bool is_on_grid(const scene *s, int a, int b)
@@ -183,3 +187,61 @@ double scene_overlaps_depth(const scene_overlaps *o, int on, int with)
 double scene_overlaps_size(const scene_overlaps *o, int i) { return o->shape[i].size; }
 bool   scene_overlaps_has_particles(const scene_overlaps *o, int i) { return o->shape[i].particles != NULL; }
 bool   scene_overlaps_has_fibres(const scene_overlaps *o, int i) { return o->shape[i].fibres.n_segments > 0; }
+
+/* ---- rest depths ---- */
+
+bool scene_overlaps_has_rest(const scene_overlaps *o) { return o->n_rest > 0; }
+
+static PetscErrorCode set_laws(void *context)
+{
+  const scene_overlaps *o = context;
+  const int64_t         n = o->n_bodies;
+  for (int64_t k = 0; k < o->n_rest; ++k) {
+    const int32_t *pair                                = o->rest_pair + 2 * k;
+    o->scene->laws[pair[0] * n + pair[1]].rest_overlap = o->rest_depth[k];
+    o->scene->laws[pair[1] * n + pair[0]].rest_overlap = o->rest_depth[k];
+  }
+  return PETSC_SUCCESS;
+}
+
+static bool has_rest(const scene *s, const scene_overlap *p)
+{
+  const contact_law *law = &s->laws[(int64_t)p->a * s->n_bodies + p->b];
+  return law->may_overlap && !law->is_preloaded;
+}
+
+PetscErrorCode scene_overlaps_begin(scene_overlaps *o, scene *s)
+{
+  field_group *group;
+  PetscFunctionBegin;
+  o->scene = s;
+  for (int64_t k = 0; k < o->n; ++k) o->n_rest += has_rest(s, &o->list[k]);
+  if (o->n_rest == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("rest overlaps", ARRAY(o->rest_pair, 2 * o->n_rest), ARRAY(o->rest_depth, o->n_rest)));
+  for (int64_t k = 0, r = 0; k < o->n; ++k) {
+    if (!has_rest(s, &o->list[k])) continue;
+    o->rest_pair[2 * r] = o->list[k].a, o->rest_pair[2 * r + 1] = o->list[k].b;
+    o->rest_depth[r++] = o->list[k].at.depth;
+  }
+  PetscCall(field_table_add_group(s->fields, "contact/rest_overlaps", FIELD_GROUP_PLAIN, &o->n_rest, o, &group));
+  group->restored = set_laws;
+  PetscCall(field_table_add(s->fields, group, "depth", "m", FIELD_F64, 1, &o->rest_depth, FIELD_CHECKPOINT,
+                            "overlap at the start of the run that is not yet corrected"));
+  PetscCall(set_laws(o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void scene_overlaps_relax(scene_overlaps *o, double dt)
+{
+  if (o->n_rest == 0) return;
+  const double given = o->scene->options->contact->overlap_correction_speed;
+  const double speed = isfinite(given) ? given : o->scene->options->acceleration_scale * dt;
+  for (int64_t r = 0; r < o->n_rest; ++r) {
+    const int32_t *pair  = o->rest_pair + 2 * r;
+    double         depth = 0.0;
+    for (int64_t k = 0; k < o->n; ++k)
+      if (o->list[k].a == pair[0] && o->list[k].b == pair[1]) depth = o->list[k].at.depth;
+    o->rest_depth[r] = fmax(0.0, fmin(o->rest_depth[r] - speed * dt, depth));
+  }
+  (void)set_laws(o);
+}

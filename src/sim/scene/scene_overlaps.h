@@ -16,6 +16,14 @@ void                          scene_overlaps_destroy(scene_overlaps **o); /* acc
 /* Find all overlaps between two steps at time t: *list [*n], ascending by (a, b), depth > 0; owned by o until the next call.
  *   is_initial  search thoroughly, including pairs that are in contact on a grid, and with positions of all overlaps */
 PetscErrorCode scene_overlaps_find(scene_overlaps *o, const scene *s, double t, bool is_initial, int64_t *n, const scene_overlap **list);
+/* Rest depths of contact springs (contact_law.rest_overlap), so that an overlap that the job permits at the start does not store energy.
+ * scene_overlaps_begin: register the overlaps of the last search whose pairs may overlap without preload, with their depth as rest depth, in the field table
+ * (group "contact/rest_overlaps", checkpoints). scene_overlaps_relax: after a step of length dt that ended with the last search, reduce each
+ * rest depth by speed dt, and to the present depth. speed: contact.overlap_correction_speed, or acceleration_scale dt. */
+PetscErrorCode scene_overlaps_begin(scene_overlaps *o, scene *s);
+void           scene_overlaps_relax(scene_overlaps *o, double dt);
+/* True if some pair had a permitted overlap at the start. */
+bool scene_overlaps_has_rest(const scene_overlaps *o);
 /* Results of the last search. */
 int64_t scene_overlaps_list(const scene_overlaps *o, const scene_overlap **list);
 /* Largest depth of body `on` and body `with`; -1: any body. 0 if they do not overlap. */

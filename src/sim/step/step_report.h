@@ -8,7 +8,13 @@
 #include "contact/detection/contact_record.h"
 
 /* Rule that merges the values of substeps into the value of the step. FALLBACK: sum; the report page warns if it is not 0. */
-typedef enum { REPORT_SUM, REPORT_MAX, REPORT_LAST, REPORT_FALLBACK, REPORT_DEEPEST } report_rule; /* DEEPEST: value of the substep with
+typedef enum {
+  REPORT_SUM,
+  REPORT_MAX,
+  REPORT_LAST,
+  REPORT_FALLBACK,
+  REPORT_DEEPEST
+} report_rule;                                /* DEEPEST: value of the substep with
                                                                                                       * the largest penetration */
 extern const char *const report_rule_names[]; /* "sum", "maximum", "last", "sum", "at largest penetration" */
 
