@@ -1,5 +1,6 @@
 /* Implementation: see run_overlaps.h. */
 #include "app/run/run_overlaps.h"
+#include "core/log.h"
 #include "sim/scene/scene_overlaps.h"
 #include <math.h>
 
@@ -47,11 +48,13 @@ PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, dou
   const scene_overlap *list, *deepest = NULL;
   int64_t              n;
   PetscFunctionBegin;
-  PetscCall(scene_overlaps_find(s->overlaps, s, t, false, &n, &list));
+  const int known = warning_list_count(s->warnings);
+  PetscCall(scene_overlaps_find(s->overlaps, t, false, &n, &list));
   for (int64_t k = 0; k < n; ++k) {
     if (!deepest || list[k].at.depth > deepest->at.depth) deepest = &list[k];
     warn_about(s, f, &list[k], t);
   }
+  if (warning_list_count(s->warnings) > known) log_progress_end(), (void)warning_list_log(s->warnings, known);
   scene_overlaps_relax(s->overlaps, dt);
   report->contact.penetration = deepest ? deepest->at.depth : 0.0;
   report->penetration_body_a  = deepest ? deepest->a : -1;

@@ -80,6 +80,31 @@ static void try_segment(axis_search *s, const convex_pose *segment, const convex
   }
 }
 
+/* Local search from the best axis: a pattern of four directions around it, with halved steps. */
+static void improve_axis(axis_search *s)
+{
+  for (double h = 0.1; h > 1e-8;) {
+    double       e[3]   = {0.0, 0.0, 0.0}, u[3], v[3];
+    const double before = s->separation;
+    int          least  = 0;
+    for (int k = 1; k < 3; ++k)
+      if (fabs(s->normal[k]) < fabs(s->normal[least])) least = k;
+    e[least] = 1.0;
+    v3_cross(u, s->normal, e);
+    v3_scale(u, 1.0 / v3_norm(u), u);
+    v3_cross(v, s->normal, u);
+    const double center[3] = {s->normal[0], s->normal[1], s->normal[2]};
+    for (int k = 0; k < 8; ++k) {
+      double m[3];
+      v3_copy(m, center);
+      v3_axpy(m, h * cos(0.25 * M_PI * k), u);
+      v3_axpy(m, h * sin(0.25 * M_PI * k), v);
+      try_axis(s, m);
+    }
+    if (!(s->separation > before)) h *= 0.5;
+  }
+}
+
 static bool is_solid_core(const convex_pose *p) { return p->kind == CONVEX_POLYHEDRON || p->kind == CONVEX_CYLINDER; }
 
 /* Overlap depth of two cores that are not disjoint. */
@@ -97,6 +122,7 @@ static double core_depth(const convex_pose *a, const convex_pose *b, double norm
   axis_search s = {.a = a, .b = b, .separation = -INFINITY, .normal = {0.0, 0.0, 1.0}};
   if (a->kind == CONVEX_CAPSULE) try_segment(&s, a, b);
   if (b->kind == CONVEX_CAPSULE) try_segment(&s, b, a);
+  if ((a->kind == CONVEX_CYLINDER || b->kind == CONVEX_CYLINDER) && isfinite(s.separation)) improve_axis(&s);
   v3_copy(normal, s.normal);
   return isfinite(s.separation) ? -s.separation : 0.0; /* two points, or a point on a segment */
 }

@@ -25,6 +25,7 @@
 #include "sim/step/solver_options.h"
 #include "sim/step/step_contacts.h"
 #include "sim/step/step_frame.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <string.h>
 
 typedef struct {
@@ -423,6 +424,7 @@ const formulation_ops   exact_formulation = {
       .probe          = exact_probe,
       .step           = exact_step,
       .fields         = exact_fields,
+      .scene.check    = scene_overlap_check,
       .scene.describe = exact_describe,
       .write_problem  = exact_write_problem,
       .destroy        = exact_destroy,

@@ -28,6 +28,7 @@
 #include "sim/step/solver_options.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_motion.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <string.h>
 
 /* ==== checks of a scene ==== */
@@ -173,6 +174,7 @@ static PetscErrorCode check_cells(const scene *s, diagnostics *d)
 static PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
+  PetscCall(scene_overlap_check(s, d));
   const int before = diagnostics_count(d);
   for (int i = 0; i < s->n_bodies; ++i) {
     check_surface(s, i, d);

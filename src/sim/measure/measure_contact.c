@@ -59,7 +59,8 @@ PetscErrorCode measure_contacts(const measure_moment *now, measure *k, double *v
 
 PetscErrorCode measure_penetration(const measure_moment *now, measure *k, double *value)
 {
-  *value = k->body < 0 ? now->report->contact.penetration : scene_overlaps_depth(now->scene->overlaps, k->body, k->other);
+  *value = scene_overlaps_depth(now->scene->overlaps, k->body, k->other);
+  if (k->body < 0) *value = fmax(*value, now->report->contact.penetration); /* also of earlier substeps */
   return PETSC_SUCCESS;
 }
 

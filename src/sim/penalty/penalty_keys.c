@@ -3,6 +3,7 @@
 #include "contact/penalty/penalty_options.h"
 #include "sim/scene/scene.h"
 #include "sim/step/solver_options.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <math.h>
 
 static const char *const norms[]   = {[PENALTY_NORM_ACCELERATION] = "acceleration", [PENALTY_NORM_IMPULSE] = "impulse", NULL};
@@ -54,6 +55,7 @@ static bool is_elliptic(const contact_law *law) { return law->friction_across > 
 PetscErrorCode penalty_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
+  PetscCall(scene_overlap_check(s, d));
   const penalty_options *o      = s->options->solver->penalty;
   const document_node   *solver = document_find(s->options->root, "solver");
   const char            *one, *other;

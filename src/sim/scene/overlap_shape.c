@@ -12,7 +12,7 @@ void overlap_shape_clear(overlap_shape *s)
   triangle_bvh_destroy(&s->bvh);
   if (!s->is_posed) s->x = NULL;
   triangle_mesh_destroy(&s->mesh);
-  MEMORY_FREE(&s->convex, &s->work, &s->phi_box, &s->x);
+  MEMORY_FREE(&s->convex, &s->work, &s->phi_box, &s->x, &s->thin);
 }
 
 static PetscErrorCode set_solids(overlap_shape *s)
@@ -89,7 +89,7 @@ static void set_size(overlap_shape *s)
   else if (s->b->ops->length) s->size = s->b->ops->length(s->b);
 }
 
-PetscErrorCode overlap_shape_create(const body *b, overlap_shape *out)
+PetscErrorCode overlap_shape_create(const body *b, bool is_thick, overlap_shape *out)
 {
   PetscFunctionBegin;
   memset(out, 0, sizeof *out);
@@ -101,6 +101,10 @@ PetscErrorCode overlap_shape_create(const body *b, overlap_shape *out)
   if (b->ops->segments) b->ops->segments(b, &out->fibres);
   if (b->ops->particles) out->particles = b->ops->particles(b);
   set_size(out);
+  if (!is_thick && out->fibres.n_segments > 0) {
+    PetscCall(memory_alloc("overlap shapes", out->fibres.n_segments, sizeof *out->thin, &out->thin));
+    out->fibres.radius = out->thin;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,6 +195,7 @@ PetscErrorCode overlap_shape_place(overlap_shape *s, double t)
   }
   if (s->b->ops->segments) {
     s->b->ops->segments(s->b, &s->fibres);
+    if (s->thin) s->fibres.radius = s->thin;
     for (int64_t k = 0; k < s->fibres.n_segments; ++k)
       for (int e = 0; e < 2; ++e) extend(s, s->fibres.x + 3 * (int64_t)s->fibres.segment[2 * k + e], s->fibres.radius[k]);
   }

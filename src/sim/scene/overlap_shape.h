@@ -25,13 +25,14 @@ typedef struct {
   triangle_bvh       *bvh; /* owned: of `mesh`; NULL unless overlap_shape_prepare_inside has been called */
   double             *x;   /* [mesh->n_vertices][3] owned: vertices in world coordinates; mesh->x if the body has no pose */
   body_segments       fibres;
+  double             *thin; /* [n_segments] owned: zeros, the radii of fibres whose contact acts on the axis; else NULL */
   const particles    *particles;
   double              min[3], max[3]; /* bounds in world coordinates; infinite for half-spaces [m] */
   double              size;           /* smallest extent of a solid; spacing, diameter of fibres or of particles otherwise [m] */
 } overlap_shape;
 
-/* Describe body b, which outlives *out; free it with overlap_shape_clear. */
-PetscErrorCode overlap_shape_create(const body *b, overlap_shape *out);
+/* is_thick: fibres have their radius; false: contact acts on their axes (formulation penalty). Describe body b, which outlives *out; free it with overlap_shape_clear. */
+PetscErrorCode overlap_shape_create(const body *b, bool is_thick, overlap_shape *out);
 void           overlap_shape_clear(overlap_shape *s);
 /* Set poses, positions and bounds between two steps; bodies with prescribed motion are placed for time t. */
 PetscErrorCode overlap_shape_place(overlap_shape *s, double t);

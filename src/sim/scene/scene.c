@@ -11,7 +11,6 @@
 #include "discretize/material/material_registry.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
-#include "sim/scene/scene_overlap_check.h"
 #include "sim/scene/scene_overlaps.h"
 #include <string.h>
 
@@ -228,6 +227,25 @@ static void check_transparent(const scene *s, diagnostics *d)
   }
 }
 
+static PetscErrorCode create_overlaps(scene *s)
+{
+  body **bodies;
+  PetscFunctionBegin;
+  const scene_formulation *f   = s->options->formulation;
+  const overlap_scene      all = {.n_bodies                 = s->n_bodies,
+                                  .law                      = s->laws,
+                                  .has_thick_fibres         = f->is_rigid,
+                                  .meets_on_grid            = f->meets_on_grid,
+                                  .overlap_correction_speed = s->options->contact->overlap_correction_speed,
+                                  .acceleration_scale       = s->options->acceleration_scale};
+  PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *bodies, &bodies));
+  for (int i = 0; i < s->n_bodies; ++i) bodies[i] = s->bodies[i].body;
+  const PetscErrorCode code = scene_overlaps_create(&all, bodies, &s->overlaps);
+  memory_free(&bodies);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out)
 {
   PetscFunctionBegin;
@@ -250,7 +268,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   PetscCall(scene_build_contact(s));
   PetscCall(build_systems(s));
   PetscCall(scene_set_time(s, 0.0));
-  PetscCall(scene_overlap_check(s, d));
+  PetscCall(create_overlaps(s));
   if (options->formulation->check) PetscCall(options->formulation->check(s, d));
   if (diagnostics_count(d)) {
     scene_destroy(&s);

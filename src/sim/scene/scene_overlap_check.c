@@ -4,8 +4,8 @@
 #include "discretize/articulated/articulated_body.h"
 #include "sim/scene/scene_overlaps.h"
 
-enum { SHOWN = 20 };                                                 /* pairs with a message of their own */
-static const double ROUNDING = 1e-6, SAMPLED = 1e-3, LARGEST = 5e-2; /* of the smaller body */
+enum { SHOWN = 20 };                                                               /* pairs with a message of their own */
+static const double ROUNDING = 1e-6, SAMPLED = 1e-3, CHORD = 2e-2, LARGEST = 5e-2; /* of the smaller body; CHORD: of the spacing */
 
 /* True if a joint connects the two links. */
 static bool are_joined(const scene *s, int a, int b)
@@ -41,6 +41,16 @@ static bool is_sampled(const scene *s, int i)
   return n == 0 && !b->ops->segments && !b->ops->particles;
 }
 
+static double finite_or_zero(double x) { return isfinite(x) ? x : 0.0; }
+
+/* Spacing of the segments or triangles of a deformable curve or surface; INFINITY for other bodies. */
+static double chord_of(const scene *s, int i)
+{
+  const body *b = s->bodies[i].body;
+  if (b->ops->frame || b->ops->particles || !b->ops->length || !(b->ops->segments || b->ops->surface)) return INFINITY;
+  return b->ops->length(b);
+}
+
 /* Depth up to which an overlap is not reported. */
 static PetscErrorCode tolerance_of(const scene *s, const scene_overlap *p, double *tolerance)
 {
@@ -56,6 +66,7 @@ static PetscErrorCode tolerance_of(const scene *s, const scene_overlap *p, doubl
     springs = fmax(springs, fmin(m_a, m_b) * g / law->stiffness);
   *tolerance = fmax(ROUNDING * size, fmin(springs, LARGEST * size));
   if (is_sampled(s, p->a) || is_sampled(s, p->b)) *tolerance = fmax(*tolerance, SAMPLED * size);
+  *tolerance = fmax(*tolerance, CHORD * finite_or_zero(fmin(chord_of(s, p->a), chord_of(s, p->b))));
   for (int side = 0; side < 2; ++side) {
     const int i = side ? p->b : p->a;
     if (!scene_overlaps_has_particles(s->overlaps, i)) continue;
@@ -93,23 +104,24 @@ static void report_overlap(const scene *s, const scene_overlap *p, diagnostics *
                         a == b ? "itself" : two, a == b ? "" : "\"", p->at.depth, p->at.x[0], p->at.x[1], p->at.x[2], one, two);
 }
 
-PetscErrorCode scene_overlap_check(scene *s, diagnostics *d)
+PetscErrorCode scene_overlap_check(const scene *s, diagnostics *d)
 {
   const scene_overlap *list;
   int64_t              n, n_bad = 0;
   PetscFunctionBegin;
-  PetscCall(scene_overlaps_create(s, &s->overlaps));
-  PetscCall(scene_overlaps_find(s->overlaps, s, 0.0, true, &n, &list));
+  PetscCall(scene_overlaps_find(s->overlaps, 0.0, true, &n, &list));
   for (int64_t k = 0; k < n; ++k) {
     const scene_overlap *p         = &list[k];
     double               tolerance = 0.0;
     if (s->laws[(int64_t)p->a * s->n_bodies + p->b].may_overlap || are_joined(s, p->a, p->b)) continue;
+    if (s->options->formulation->meets_on_grid && s->bodies[p->a].frame >= 0 && s->bodies[p->b].frame >= 0)
+      continue; /* checked by monolith.c */
     if (s->options->formulation->checks_surfaces && has_surface(s, p->a) && has_surface(s, p->b)) continue;
     PetscCall(tolerance_of(s, p, &tolerance));
     if (!(p->at.depth > tolerance)) continue;
     if (++n_bad <= SHOWN) report_overlap(s, p, d);
   }
-  PetscCall(scene_overlaps_begin(s->overlaps, s));
+  PetscCall(scene_overlaps_begin(s->overlaps, s->fields));
   if (n_bad > SHOWN)
     diagnostics_add_under(d, document_find(s->options->root, "bodies"), "bodies", NULL,
                           "%lld more pairs overlap at the start of the run. Move the bodies, or permit it for all: "

@@ -14,13 +14,13 @@ struct scene_overlaps {
   bool          *is_used;             /* [n_bodies] in some candidate pair */
   int64_t        n, capacity;
   scene_overlap *list;
-  scene         *scene; /* borrowed; set by scene_overlaps_begin */
+  overlap_scene  scene;
   int64_t        n_rest;
   int32_t       *rest_pair;  /* [n_rest][2] */
   double        *rest_depth; /* [n_rest] */
 };
 
-PetscErrorCode scene_overlaps_create(const scene *s, scene_overlaps **out)
+PetscErrorCode scene_overlaps_create(const overlap_scene *s, body *const *bodies, scene_overlaps **out)
 {
   scene_overlaps *o;
   const int       n = s->n_bodies;
@@ -28,9 +28,10 @@ PetscErrorCode scene_overlaps_create(const scene *s, scene_overlaps **out)
   PetscCall(memory_alloc("overlaps", 1, sizeof *o, &o));
   *out        = o;
   o->n_bodies = n;
+  o->scene    = *s;
   PetscCall(MEMORY_ALLOC("overlaps", ARRAY(o->shape, n), ARRAY(o->bounded, n), ARRAY(o->unbounded, n), ARRAY(o->is_used, n)));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("overlaps", n, sizeof *o->box[k], &o->box[k]));
-  for (int i = 0; i < n; ++i) PetscCall(overlap_shape_create(s->bodies[i].body, &o->shape[i]));
+  for (int i = 0; i < n; ++i) PetscCall(overlap_shape_create(bodies[i], s->has_thick_fibres, &o->shape[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,16 +44,16 @@ void scene_overlaps_destroy(scene_overlaps **out)
   MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->rest_pair, &o->rest_depth, out);
 }
 
-static bool is_on_grid(const scene *s, int a, int b)
+static bool is_on_grid(const scene_overlaps *o, int a, int b)
 {
-  return s->options->formulation->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
+  return o->scene.meets_on_grid && !o->shape[a].b->ops->carrier != !o->shape[b].b->ops->carrier;
 }
 
-static bool may_touch(const scene *s, int a, int b, bool is_initial)
+static bool may_touch(const scene_overlaps *o, int a, int b, bool is_initial)
 {
-  const contact_law *law = &s->laws[(int64_t)a * s->n_bodies + b];
+  const contact_law *law = &o->scene.law[(int64_t)a * o->n_bodies + b];
   if (law->never_touch || law->stiffness == 0.0) return false;
-  return is_initial || !is_on_grid(s, a, b);
+  return is_initial || !is_on_grid(o, a, b);
 }
 
 static int compare_overlaps(const void *x, const void *y)
@@ -90,7 +91,7 @@ static void place_boxes(scene_overlaps *o)
 }
 
 /* Pairs whose bounds overlap. */
-static PetscErrorCode find_candidates(scene_overlaps *o, const scene *s, bool is_initial)
+static PetscErrorCode find_candidates(scene_overlaps *o, bool is_initial)
 {
   box_tree tree = {0};
   PetscFunctionBegin;
@@ -103,13 +104,13 @@ static PetscErrorCode find_candidates(scene_overlaps *o, const scene *s, bool is
     const overlap_shape *self = &o->shape[a];
     box_walk             walk;
     int32_t              found[BOX_TREE_WIDTH];
-    if (self->fibres.n_segments > 0 && may_touch(s, a, a, is_initial)) PetscCall(add_candidate(o, a, a));
+    if (self->fibres.n_segments > 0 && may_touch(o, a, a, is_initial)) PetscCall(add_candidate(o, a, a));
     for (int k = 0; k < o->n_unbounded; ++k)
-      if (may_touch(s, a, o->unbounded[k], is_initial)) PetscCall(add_candidate(o, a, o->unbounded[k]));
+      if (may_touch(o, a, o->unbounded[k], is_initial)) PetscCall(add_candidate(o, a, o->unbounded[k]));
     box_walk_begin(&walk, &tree, self->min, self->max);
     for (int m = box_walk_next(&walk, found); m > 0; m = box_walk_next(&walk, found))
       for (int k = 0; k < m; ++k)
-        if (found[k] > i && may_touch(s, a, o->bounded[found[k]], is_initial)) PetscCall(add_candidate(o, a, o->bounded[found[k]]));
+        if (found[k] > i && may_touch(o, a, o->bounded[found[k]], is_initial)) PetscCall(add_candidate(o, a, o->bounded[found[k]]));
   }
   box_tree_clear(&tree);
   if (o->n > 1) qsort(o->list, (size_t)o->n, sizeof *o->list, compare_overlaps);
@@ -140,12 +141,12 @@ static PetscErrorCode prepare_shapes(scene_overlaps *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode scene_overlaps_find(scene_overlaps *o, const scene *s, double t, bool is_initial, int64_t *n, const scene_overlap **list)
+PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial, int64_t *n, const scene_overlap **list)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_OVERLAPS);
   for (int i = 0; i < o->n_bodies; ++i) PetscCall(overlap_shape_place(&o->shape[i], t));
-  PetscCall(find_candidates(o, s, is_initial));
+  PetscCall(find_candidates(o, is_initial));
   PetscCall(prepare_shapes(o));
 #pragma omp parallel for schedule(dynamic, 8) if (o->n > 16)
   for (int64_t k = 0; k < o->n; ++k) {
@@ -197,35 +198,34 @@ static PetscErrorCode set_laws(void *context)
   const scene_overlaps *o = context;
   const int64_t         n = o->n_bodies;
   for (int64_t k = 0; k < o->n_rest; ++k) {
-    const int32_t *pair                                = o->rest_pair + 2 * k;
-    o->scene->laws[pair[0] * n + pair[1]].rest_overlap = o->rest_depth[k];
-    o->scene->laws[pair[1] * n + pair[0]].rest_overlap = o->rest_depth[k];
+    const int32_t *pair                              = o->rest_pair + 2 * k;
+    o->scene.law[pair[0] * n + pair[1]].rest_overlap = o->rest_depth[k];
+    o->scene.law[pair[1] * n + pair[0]].rest_overlap = o->rest_depth[k];
   }
   return PETSC_SUCCESS;
 }
 
-static bool has_rest(const scene *s, const scene_overlap *p)
+static bool has_rest(const scene_overlaps *o, const scene_overlap *p)
 {
-  const contact_law *law = &s->laws[(int64_t)p->a * s->n_bodies + p->b];
+  const contact_law *law = &o->scene.law[(int64_t)p->a * o->n_bodies + p->b];
   return law->may_overlap && !law->is_preloaded;
 }
 
-PetscErrorCode scene_overlaps_begin(scene_overlaps *o, scene *s)
+PetscErrorCode scene_overlaps_begin(scene_overlaps *o, field_table *fields)
 {
   field_group *group;
   PetscFunctionBegin;
-  o->scene = s;
-  for (int64_t k = 0; k < o->n; ++k) o->n_rest += has_rest(s, &o->list[k]);
+  for (int64_t k = 0; k < o->n; ++k) o->n_rest += has_rest(o, &o->list[k]);
   if (o->n_rest == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MEMORY_ALLOC("rest overlaps", ARRAY(o->rest_pair, 2 * o->n_rest), ARRAY(o->rest_depth, o->n_rest)));
   for (int64_t k = 0, r = 0; k < o->n; ++k) {
-    if (!has_rest(s, &o->list[k])) continue;
+    if (!has_rest(o, &o->list[k])) continue;
     o->rest_pair[2 * r] = o->list[k].a, o->rest_pair[2 * r + 1] = o->list[k].b;
     o->rest_depth[r++] = o->list[k].at.depth;
   }
-  PetscCall(field_table_add_group(s->fields, "contact/rest_overlaps", FIELD_GROUP_PLAIN, &o->n_rest, o, &group));
+  PetscCall(field_table_add_group(fields, "contact/rest_overlaps", FIELD_GROUP_PLAIN, &o->n_rest, o, &group));
   group->restored = set_laws;
-  PetscCall(field_table_add(s->fields, group, "depth", "m", FIELD_F64, 1, &o->rest_depth, FIELD_CHECKPOINT,
+  PetscCall(field_table_add(fields, group, "depth", "m", FIELD_F64, 1, &o->rest_depth, FIELD_CHECKPOINT,
                             "overlap at the start of the run that is not yet corrected"));
   PetscCall(set_laws(o));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,8 +234,8 @@ PetscErrorCode scene_overlaps_begin(scene_overlaps *o, scene *s)
 void scene_overlaps_relax(scene_overlaps *o, double dt)
 {
   if (o->n_rest == 0) return;
-  const double given = o->scene->options->contact->overlap_correction_speed;
-  const double speed = isfinite(given) ? given : o->scene->options->acceleration_scale * dt;
+  const double given = o->scene.overlap_correction_speed;
+  const double speed = isfinite(given) ? given : o->scene.acceleration_scale * dt;
   for (int64_t r = 0; r < o->n_rest; ++r) {
     const int32_t *pair  = o->rest_pair + 2 * r;
     double         depth = 0.0;
