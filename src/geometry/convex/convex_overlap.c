@@ -80,20 +80,39 @@ static void try_segment(axis_search *s, const convex_pose *segment, const convex
   }
 }
 
-/* Local search from the best axis: a pattern of four directions around it, with halved steps. */
+/* ---- several starts, for pairs with a cylinder ---- */
+
+enum { STARTS = 8, SPHERE = 128 };
+
+typedef struct {
+  int    n;
+  double separation[STARTS + 1], normal[STARTS + 1][3]; /* in descending order */
+} start_list;
+
+static void add_start(start_list *l, double separation, const double n[3])
+{
+  int at = l->n < STARTS ? l->n++ : STARTS;
+  for (; at > 0 && separation > l->separation[at - 1]; --at) {
+    l->separation[at] = l->separation[at - 1];
+    v3_copy(l->normal[at], l->normal[at - 1]);
+  }
+  l->separation[at] = separation;
+  v3_copy(l->normal[at], n);
+}
+
+/* Local search from s->normal: a pattern of eight directions around it, with halved steps. */
 static void improve_axis(axis_search *s)
 {
-  for (double h = 0.1; h > 1e-8;) {
+  for (double h = 0.2; h > 1e-8;) {
     double       e[3]   = {0.0, 0.0, 0.0}, u[3], v[3];
-    const double before = s->separation;
-    int          least  = 0;
+    const double before = s->separation, center[3] = {s->normal[0], s->normal[1], s->normal[2]};
+    int          least = 0;
     for (int k = 1; k < 3; ++k)
-      if (fabs(s->normal[k]) < fabs(s->normal[least])) least = k;
+      if (fabs(center[k]) < fabs(center[least])) least = k;
     e[least] = 1.0;
-    v3_cross(u, s->normal, e);
+    v3_cross(u, center, e);
     v3_scale(u, 1.0 / v3_norm(u), u);
-    v3_cross(v, s->normal, u);
-    const double center[3] = {s->normal[0], s->normal[1], s->normal[2]};
+    v3_cross(v, center, u);
     for (int k = 0; k < 8; ++k) {
       double m[3];
       v3_copy(m, center);
@@ -105,6 +124,26 @@ static void improve_axis(axis_search *s)
   }
 }
 
+/* Improve the best of SPHERE uniform directions, and the axis in s. */
+static void search_directions(axis_search *s)
+{
+  start_list starts = {0};
+  for (int k = 0; k < SPHERE; ++k) { /* spiral of Fibonacci */
+    const double z = 1.0 - (2.0 * k + 1.0) / SPHERE, r = sqrt(1.0 - z * z), angle = M_PI * (3.0 - sqrt(5.0)) * k;
+    const double n[3] = {r * cos(angle), r * sin(angle), z};
+    add_start(&starts, convex_separation(s->a, s->b, n), n);
+  }
+  axis_search best = *s;
+  if (isfinite(best.separation)) improve_axis(&best);
+  for (int k = 0; k < starts.n; ++k) {
+    axis_search one = {.a = s->a, .b = s->b, .separation = starts.separation[k]};
+    v3_copy(one.normal, starts.normal[k]);
+    improve_axis(&one);
+    if (one.separation > best.separation) best = one;
+  }
+  *s = best;
+}
+
 static bool is_solid_core(const convex_pose *p) { return p->kind == CONVEX_POLYHEDRON || p->kind == CONVEX_CYLINDER; }
 
 /* Overlap depth of two cores that are not disjoint. */
@@ -112,7 +151,13 @@ static double core_depth(const convex_pose *a, const convex_pose *b, double norm
 {
   double q[3];
   if (a->kind == CONVEX_POLYHEDRON && b->kind == CONVEX_POLYHEDRON) return -convex_axis_polyhedra(a, b, INFINITY, normal);
-  if (is_solid_core(a) && is_solid_core(b)) return -convex_axis_cylinder(a, b, INFINITY, normal);
+  if (is_solid_core(a) && is_solid_core(b)) {
+    axis_search s = {.a = a, .b = b};
+    s.separation  = convex_axis_cylinder(a, b, INFINITY, s.normal);
+    search_directions(&s);
+    v3_copy(normal, s.normal);
+    return -s.separation;
+  }
   if (a->kind == CONVEX_SPHERE && is_solid_core(b)) return -convex_point_distance(b, a->center, normal, q);
   if (b->kind == CONVEX_SPHERE && is_solid_core(a)) {
     const double depth = -convex_point_distance(a, b->center, normal, q);
@@ -122,7 +167,7 @@ static double core_depth(const convex_pose *a, const convex_pose *b, double norm
   axis_search s = {.a = a, .b = b, .separation = -INFINITY, .normal = {0.0, 0.0, 1.0}};
   if (a->kind == CONVEX_CAPSULE) try_segment(&s, a, b);
   if (b->kind == CONVEX_CAPSULE) try_segment(&s, b, a);
-  if ((a->kind == CONVEX_CYLINDER || b->kind == CONVEX_CYLINDER) && isfinite(s.separation)) improve_axis(&s);
+  if (a->kind == CONVEX_CYLINDER || b->kind == CONVEX_CYLINDER) search_directions(&s);
   v3_copy(normal, s.normal);
   return isfinite(s.separation) ? -s.separation : 0.0; /* two points, or a point on a segment */
 }
