@@ -25,7 +25,18 @@ static void deep_overlaps(void **unused)
           assert_true(depth == 0.0 && swapped == 0.0);
           continue;
         }
-        if (!(depth > 0.0 && depth <= given * (is_local(i, j) ? 1.1 : 1.0) + 2e-6)) fail_msg("%d in %d, trial %d: depth %g, placed at %g", i, j, (int)trial, depth, given);
+        if (depth == 0.0 && swapped == 0.0 && i != ZOO_WALL &&
+            j != ZOO_WALL) { /* placed beyond the other solid: some direction separates them */
+          double widest = -INFINITY;
+          for (uint64_t d = 0; d < 4000; ++d) {
+            random_direction(6, 1000 * trial + d, 2, m);
+            widest = fmax(widest, placed_separation(&a, &b, m));
+          }
+          if (widest < -0.01) fail_msg("%d in %d, trial %d: overlap of %g not found", i, j, (int)trial, -widest);
+          continue;
+        }
+        if (!(depth > 0.0 && depth <= given * (is_local(i, j) ? 1.1 : 1.0) + 2e-6))
+          fail_msg("%d in %d, trial %d: depth %g, placed at %g", i, j, (int)trial, depth, given);
         if (!(fabs(swapped - depth) <= (is_local(i, j) ? 0.1 * depth : 1e-9)))
           fail_msg("%d in %d, trial %d: depth %g, and %g after exchange", i, j, (int)trial, depth, swapped);
         if (!(fabs(placed_separation(&a, &b, n) + depth) <= 2e-6))

@@ -242,7 +242,7 @@ static void test_overlap(void **state)
   (void)state;
   world w;
   open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, "
-                  "-0.01], max: [0.1, 0.1, 0.09]}}}\ncontact: {friction: 0.3}\n" TIGHT,
+                  "-0.01], max: [0.1, 0.1, 0.09]}}}\ncontact: {friction: 0.3, initial_overlap: permit}\n" TIGHT,
              &w);
   const rigid_body *b       = rigid(&w, "block");
   double            highest = 0.0;

@@ -149,7 +149,7 @@ static void nodes_are_followed(void **state)
 /* --- rigid bodies ------------------------------------------------------------------------------------------------------- */
 
 static const char *const rigid_text =
-    "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
+    "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1, initial_overlap: preload}\n"
     "materials: {steel: {model: rigid, density: 1}}\n"
     "bodies:\n"
     "  die:  {kind: rigid, material: steel, shape: {box: {min: [0, 0, 0], max: [2, 2, 2]}}, velocity: [3, 0, 0], angular_velocity: [0, 0, "
@@ -430,7 +430,7 @@ static void contacts_between_two(void **state)
 /* Two blocks that overlap at a corner, with a ball inside one of them that is represented by a level set. */
 static void surfaces_meet(void **state)
 {
-  static const char text[] = "stickslip: 1\nname: pair\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
+  static const char text[] = "stickslip: 1\nname: pair\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1, initial_overlap: preload}\n"
                              "materials: {steel: {model: rigid, density: 1}, soft: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: "
                              "0.3, model: fixed_corotated}}\n"
                              "bodies:\n"
