@@ -254,7 +254,7 @@ static void add_overlap(quality_monitor *m, double depth, int a, int b)
 
 void quality_monitor_substep(quality_monitor *m, const step_report *report)
 {
-  add_overlap(m, report->contact.penetration, report->contact.deepest[0], report->contact.deepest[1]);
+  add_overlap(m, report->contact.penetration, (int)report->penetration_body_a, (int)report->penetration_body_b);
   if (!m->formulation->points) return;
   const contact_points_view p = contact_points_get(m->formulation->points);
   for (int64_t i = 0; i < p.n; ++i) add_overlap(m, -p.gap[i], p.source_body[i], p.object_body[i]);

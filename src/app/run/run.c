@@ -33,6 +33,7 @@
 #include "app/run/allocation.h"
 #include "app/run/quality_monitor.h"
 #include "app/run/run_history.h"
+#include "app/run/run_overlaps.h"
 #include "app/run/run_result.h"
 #include "app/run/run_tolerance.h"
 #include "app/job/job.h"
@@ -703,6 +704,7 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;
+      PetscCall(run_overlaps_record(r->scene, r->formulation, t + h, h, &one));
       if (at < whole && (r->history_groups & REPORT_PLASTICITY)) PetscCall(run_history_add_plasticity(r->scene, &one));
       step_report_merge(report, &one);
       quality_monitor_substep(r->monitor, &one);

@@ -143,7 +143,7 @@ static void print_totals(const run_counters *t, int groups, FILE *out)
   fprintf(out, "over all steps\n");
   for (int i = 0; i < REPORT_N_QUANTITIES; ++i) {
     const report_quantity *q = &report_quantities[i];
-    if (!(q->group & groups) || q->rule == REPORT_LAST || values[i] == 0.0) continue;
+    if (!(q->group & groups) || q->rule == REPORT_LAST || q->rule == REPORT_DEEPEST || values[i] == 0.0) continue;
     snprintf(name, sizeof name, strcmp(q->unit, "1") == 0 ? "%s" : "%s [%s]", q->name, q->unit);
     fprintf(out, "  %-28s %-8s %.9g", name, report_rule_names[q->rule], values[i]);
     if (q->rule != REPORT_MAX) fprintf(out, ", %.4g per step", values[i] / (double)t->n_steps);

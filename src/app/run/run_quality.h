@@ -18,7 +18,7 @@ typedef key_list    quality_list; /* of const char * */
   X(steps_above_tolerance, int64_t, "1", "steps accepted although the residual or a contact solver exceeds its tolerance; bad if > 0") \
   X(largest_residual, double, "1", "largest residual of an accepted step, in the unit of solver.newton.tolerance (monolith: solver.monolith.tolerance)") \
   X(largest_residual_body, quality_text, "", "body with the largest part of it")                                                   \
-  X(deepest_overlap, double, "m", "deepest overlap of a contact in any step")                                                      \
+  X(deepest_overlap, double, "m", "largest overlap depth of the shapes of two bodies in any step")                                                      \
   X(deepest_overlap_bodies, quality_text, "", "the two bodies")                                                                    \
   X(overlap_ratio, double, "1", "largest ratio of an overlap to the size of the smaller body: the smallest extent of a rigid body, the diameter of a rod, "        \
                                 "the spacing of other bodies; bad if > 0.1")                                                        \

@@ -164,10 +164,3 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more)
   if (more->longest > s->longest) s->longest = more->longest;
   for (int i = 0; i < more->n_chains; ++i) contact_record_count(s, more->kind[i].chain, more->kind[i].n);
 }
-
-void contact_summary_add_depth(contact_summary *s, double depth, int a, int b)
-{
-  if (!(depth > s->penetration)) return;
-  s->penetration = depth;
-  s->deepest[0] = a, s->deepest[1] = b;
-}

@@ -44,7 +44,8 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
 #define CONTACT_SUMMARY_TABLE(X)                                                                                                   \
   X(contacts, int64_t, "1", LAST, CONTACT, "active contacts: contacts with a force")                                               \
   X(sliding, int64_t, "1", LAST, CONTACT, "active contacts that slide")                                                            \
-  X(penetration, double, "m", MAX, CONTACT, "deepest penetration of a contact, also of earlier substeps")                          \
+  X(penetration, double, "m", MAX, CONTACT, "largest overlap depth of the shapes of two bodies, also of earlier substeps")         \
+  X(contact_depth, double, "m", MAX, CONTACT, "depth of the deepest contact point, also of earlier substeps")                      \
   X(cone_violation, double, "1", MAX, CONTACT,                                                                                     \
     "largest excess of friction over mu times normal force, over the largest normal force")                                        \
   X(friction_angle_error, double, "rad", MAX, CONTACT_LAW,                                                                         \
@@ -75,12 +76,8 @@ typedef struct {
 #define X(name, type, unit, rule, group, help) type name;
   CONTACT_SUMMARY_TABLE(X)
 #undef X
-  int              deepest[2];        /* bodies of the contact with the largest penetration; valid if that is positive */
   relax_statistics relaxation_chains; /* relaxations on deforming surfaces in all evaluations of the step */
 } contact_summary;
-
-/* Raise the penetration of a summary to `depth` of a contact between bodies a and b, if that is larger. */
-void contact_summary_add_depth(contact_summary *s, double depth, int a, int b);
 
 /* Contacts of a step with a non-zero force. */
 typedef struct {

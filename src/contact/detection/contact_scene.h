@@ -34,6 +34,9 @@ typedef struct {
   double stiffness, friction, friction_across, direction[3], damping;
   double restitution;
   bool   never_touch;
+  bool   may_overlap; /* the job permits an overlap at the start of the run; is_preloaded: it compresses the contact springs */
+  bool   is_preloaded;
+  double rest_overlap; /* contact springs act from this depth on: overlap at the start of the run that is not yet corrected; else 0 [m] */
 } contact_law;
 
 /* Scene data for the contact detectors. All borrowed. */

@@ -5,4 +5,5 @@
 
 #define TIMER_CONTACT_SEARCH timer_register("contact search", 70)
 #define TIMER_CONTACT_FORCE timer_register("contact force", 80)
+#define TIMER_OVERLAPS timer_register("geometric overlaps", 85)
 #endif

@@ -31,6 +31,12 @@ static void add_spring(double k, const double *Y, const double *Z, const double 
   for (int j = 0; j < 9; ++j) K[j] += k * (Y_Z[j] - (j % 4 == 0));
 }
 
+/* The level set of the object of pair i. While bodies that overlapped at the start of the run separate, its inset. */
+static const level_set *level_set_of(const penalty_contact *c, int64_t i)
+{
+  return c->inset[i].depth > 0.0 ? &c->inset[i].base : c->objects[c->candidate[i].i_object].phi;
+}
+
 /* f *= gain, with the derivative K. */
 static void scale_force_by_rate(const penalty_contact *c, int64_t i, const level_set *phi, const double *Z, double *f, double *K)
 {
@@ -48,7 +54,7 @@ static void scale_force_by_rate(const penalty_contact *c, int64_t i, const level
  * attachment at Z_b; returns its state. A lagged force can act although the contact has ended during the step. */
 static relax_state evaluate_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b)
 {
-  const level_set  *phi = c->objects[c->candidate[i].i_object].phi;
+  const level_set  *phi = level_set_of(c, i);
   const double     *X   = c->has_X[i] ? c->X + 3 * i : NULL;
   double            A[9], W[3];
   const relax_state state = relax_level_set(phi, &c->cone[i], X, Z_b, Y_b, K_b ? A : NULL);
@@ -66,7 +72,7 @@ static relax_state evaluate_law(const penalty_contact *c, int64_t i, const doubl
 /* Store the lagged force of pair i, and the reference of its spring rate, at the start of the step. */
 static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3])
 {
-  const level_set *phi = c->objects[c->candidate[i].i_object].phi;
+  const level_set *phi = level_set_of(c, i);
   double          *f   = c->lagged + 3 * i, Y[3], W[3];
   v3_set(f, 0.0, 0.0, 0.0);
   c->gain[i] = 1.0;
@@ -287,7 +293,7 @@ static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[
 {
   const double k = c->gain[i] * c->k[i];
   double       n[3], hessian[9], W[3], t[3] = {0.0, 0.0, 0.0}, miss[3];
-  const double phi = level_set_eval(c->objects[c->candidate[i].i_object].phi, Z_b, n, hessian), length = v3_norm(n);
+  const double phi = level_set_eval(level_set_of(c, i), Z_b, n, hessian), length = v3_norm(n);
   double       bend = 0.0;
   for (int j = 0; j < 9; ++j) bend = fmax(bend, fabs(hessian[j]));
   *is_curved = bend > 0.0;
@@ -433,8 +439,8 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
       sum->friction_work_done -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement
                                                                      * does no work */
     sum->contact_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
-    contact_summary_add_depth(sum, -out->gap[*p], q.source_body, q.object_body);
-    *max_f_n = fmax(*max_f_n, f_n);
+    sum->contact_depth = fmax(sum->contact_depth, -out->gap[*p]);
+    *max_f_n           = fmax(*max_f_n, f_n);
     check_mesh_pair(&q, f_t, f_n, sum, max_excess);
     contact_group_force *group;
     PetscCall(contact_forces_find(&c->forces, q.source_body, q.object_body, &group));
@@ -461,7 +467,7 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
     sum.sliding += c->state[i] == RELAX_SLIDE;
     sum.contact_energy += r.energy;
     sum.friction_work_done += r.friction_work;
-    contact_summary_add_depth(&sum, r.penetration, c->points.source_body[p - 1], c->points.object_body[p - 1]);
+    sum.contact_depth        = fmax(sum.contact_depth, r.penetration);
     sum.slip_angle_error     = fmax(sum.slip_angle_error, r.slip_angle);
     sum.friction_angle_error = fmax(sum.friction_angle_error, r.velocity_angle);
     max_f_n                  = fmax(max_f_n, r.f_n);
@@ -518,8 +524,8 @@ void penalty_contact_destroy(penalty_contact **out)
   rigid_sides_destroy(&c->sides);
   contact_points_destroy(&c->points);
   contact_forces_destroy(&c->forces);
-  MEMORY_FREE(&c->law, &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->lagged,
-              &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, out);
+  MEMORY_FREE(&c->law, &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->inset,
+              &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, out);
 }
 
 PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids)
@@ -584,8 +590,8 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
 {
   PetscFunctionBeginUser;
   PetscCall(MEMORY_RESERVE("contact pairs", n, &c->capacity, ARRAY(c->origin, 3), ARRAY(c->X, 3), ARRAY(c->k, 1), ARRAY(c->cone, 1),
-                           ARRAY(c->bounce, 1), ARRAY(c->phi0, 1), ARRAY(c->gain, 1), ARRAY(c->lagged, 3), ARRAY(c->state, 1),
-                           ARRAY(c->Z, 3), ARRAY(c->Y_b, 3), ARRAY(c->f, 3), ARRAY(c->has_X, 1)));
+                           ARRAY(c->bounce, 1), ARRAY(c->phi0, 1), ARRAY(c->gain, 1), ARRAY(c->inset, 1), ARRAY(c->lagged, 3),
+                           ARRAY(c->state, 1), ARRAY(c->Z, 3), ARRAY(c->Y_b, 3), ARRAY(c->f, 3), ARRAY(c->has_X, 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -596,6 +602,7 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   const contact_object    *object = &c->objects[q->i_object];
   const contact_law       *law    = &c->law[(int64_t)source->body_id * c->n_bodies + object->body_id];
   c->k[i]                         = law->stiffness;
+  level_set_inset_set(&c->inset[i], object->phi, law->rest_overlap);
   c->cone[i]   = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   c->bounce[i] = (restitution){.damping = law->damping};
   rigid_sides_add(&c->sides, i, source->b->ops->points == POINT_RIGID ? source->frame : -1, object->frame);
@@ -614,8 +621,13 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   /* A point inside at the start of the step (for example bodies placed in contact by the job) has its attachment from the start, and
    * therefore friction in its first step. */
   else
-    c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL) != RELAX_INACTIVE;
+    c->has_X[i] = relax_level_set(level_set_of(c, i), &c->cone[i], NULL, x_b, c->X + 3 * i, NULL) != RELAX_INACTIVE;
   start_lagged_force(c, i, x_b);
+}
+
+void penalty_contact_set_rest_overlaps(penalty_contact *c, const contact_law *law)
+{
+  for (int64_t i = 0; i < (int64_t)c->n_bodies * c->n_bodies; ++i) c->law[i].rest_overlap = law[i].rest_overlap;
 }
 
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,

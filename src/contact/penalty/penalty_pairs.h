@@ -212,6 +212,7 @@ struct penalty_contact {
   double                  *k;
   relax_cone              *cone;
   restitution             *bounce;
+  level_set_inset         *inset;  /* [n] of the object; depth 0: not used */
   double                  *phi0;   /* [n] level set at the start of the step; defined for pairs with damping */
   double                  *lagged; /* [n][3] in the frame of the object: lagged force or friction; not for CONTACT_IMPLICIT */
 

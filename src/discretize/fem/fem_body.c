@@ -8,6 +8,7 @@
 #include "geometry/import/mesh_import.h"
 #include "geometry/tet_mesh/tet_mesh_primitives.h"
 #include "geometry/tet_mesh/tet_mesh_stuffing.h"
+#include "geometry/triangle_mesh/mesh_shells.h"
 #include "discretize/nodal/nodal_keys.h"
 
 typedef struct {
@@ -108,11 +109,12 @@ static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, cons
 static PetscErrorCode mesh_file(const file_spec *f, tet_mesh **out)
 {
   double     c[3], R[9];
-  char       text[256];
+  char       text[512];
   shape_spec pose = {.rotate_deg = f->rotate_deg};
   PetscFunctionBegin;
   PetscCall(tet_mesh_import(f->path, f->allow_parts, out));
   PetscCall(triangle_mesh_crossings_text((*out)->surface, sizeof text, text));
+  if (!*text) PetscCall(mesh_shells_text((*out)->surface, sizeof text, text));
   PetscCheck(!*text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s", f->path, text);
   tet_mesh_scale(*out, f->scale);
   v3_copy(pose.axis, f->axis);

@@ -798,3 +798,25 @@ PetscErrorCode level_set_transform(level_set *child, const double c[3], const do
   *out = &p->base;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* ---- inset ---- */
+
+static double inset_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
+{
+  const level_set_inset *p = (const level_set_inset *)s;
+  return p->child->kind->eval(p->child, x, gradient, hessian) + p->depth;
+}
+
+static void inset_bounds(const level_set *s, double min[3], double max[3])
+{
+  level_set_bounds(((const level_set_inset *)s)->child, min, max);
+}
+
+static const level_set_kind kind_inset = {inset_eval, inset_bounds, NULL};
+
+void level_set_inset_set(level_set_inset *s, const level_set *child, double depth)
+{
+  s->base.kind = &kind_inset;
+  s->child     = child;
+  s->depth     = depth;
+}

@@ -49,4 +49,12 @@ PetscErrorCode level_set_difference(level_set *from, level_set *minus, level_set
 /* Rigid motion of the child: *out has the value phi(R^T (x - c)) at x. On success *out owns the child. */
 PetscErrorCode level_set_transform(level_set *child, const double c[3], const double R[9], level_set **out);
 void           level_set_destroy(level_set **s);
+
+/* A solid that is smaller by a layer of thickness `depth`: phi + depth. Not allocated: the caller owns the struct, and must not destroy it. */
+typedef struct {
+  level_set        base;
+  const level_set *child; /* borrowed */
+  double           depth; /* [m] */
+} level_set_inset;
+void level_set_inset_set(level_set_inset *s, const level_set *child, double depth);
 #endif

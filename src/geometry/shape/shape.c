@@ -8,6 +8,7 @@
 #include "geometry/level_set/level_set_mass.h"
 #include "geometry/level_set/level_set_sampled.h"
 #include "geometry/shape/shape_primitives.h"
+#include "geometry/triangle_mesh/mesh_shells.h"
 
 /* ==== polyhedra: exact corners, edges and faces of intersections of boxes and half-spaces ==== */
 
@@ -503,6 +504,7 @@ static PetscErrorCode load_mesh(const shape_mesh_spec *s, const place *p, triang
   }
   triangle_mesh_defects_text(*out, &defects, sizeof text, text);
   if (!*text) PetscCall(triangle_mesh_crossings_text(*out, sizeof text, text));
+  if (!*text) PetscCall(mesh_shells_text(*out, sizeof text, text));
   if (*text) {
     diagnostics_add_under(p->d, p->node, p->path, "file", "%s: %s", s->file, text);
     triangle_mesh_destroy(out);

@@ -25,6 +25,7 @@
 #include "sim/step/nonlinear.h"
 #include "sim/step/step_contacts.h"
 #include "sim/step/step_motion.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <math.h>
 #include <string.h>
 
@@ -442,6 +443,7 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 {
   const document_node *root = s->options->root, *where = document_find(root, "contact");
   PetscFunctionBegin;
+  PetscCall(scene_overlap_check(s, d));
   if (s->options->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
   if (isfinite(s->options->contact->overlap_correction_speed))
     diagnostics_add_under(d, where, "contact", "overlap_correction_speed", "has no effect when solver.convex.law is lagged; remove it");

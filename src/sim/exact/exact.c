@@ -4,6 +4,7 @@
 #include "sim/exact/exact_export.h"
 #include "sim/exact/exact_keys.h"
 #include "sim/step/step_coulomb.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <string.h>
 
 typedef struct {
@@ -124,6 +125,7 @@ const formulation_ops   exact_formulation = {
       .probe          = exact_probe,
       .step           = exact_step,
       .fields         = exact_fields,
+      .scene.check    = scene_overlap_check,
       .scene.describe = exact_describe,
       .write_problem  = exact_write_problem,
       .destroy        = exact_destroy,

@@ -30,10 +30,12 @@
 #include "sim/hybrid/hybrid_momentum.h"
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_intersections.h"
+#include "sim/step/detector_list.h"
 #include "sim/step/solver_options.h"
 #include "sim/step/step_coulomb.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_motion.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <string.h>
 
 /* ==== checks of a scene ==== */
@@ -227,6 +229,7 @@ static PetscErrorCode check_cells(const scene *s, diagnostics *d)
 static PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
+  PetscCall(scene_overlap_check(s, d));
   const int before = diagnostics_count(d);
   for (int i = 0; i < s->n_bodies; ++i) {
     check_surface(s, i, d);
@@ -241,6 +244,30 @@ static PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
     PetscCall(scene_intersections_check(s, "set solver.hybrid.allow_intersections: true", d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Detectors of a pair for `check`: impulses act between triangle surfaces and on vertices beyond half-spaces, the grid on boundaries. */
+static unsigned hybrid_detectors_of(const scene *s, int i, int j)
+{
+  const hybrid_options *o    = s->options->solver->hybrid;
+  int                   n[2] = {0, 0};
+  bool                  is_mesh[2], is_wall[2], is_continuum[2];
+  for (int side = 0; side < 2; ++side) {
+    const body         *b     = s->bodies[side ? j : i].body;
+    body_surface        own   = {0};
+    const convex_solid *solid = b->ops->solids ? b->ops->solids(b, &n[side]) : NULL;
+    if (b->ops->surface) b->ops->surface(b, &own);
+    is_mesh[side]      = own.n_triangles > 0;
+    is_continuum[side] = b->ops->particles != NULL;
+    is_wall[side]      = n[side] > 0 && solid[0].kind == CONVEX_HALF_SPACE;
+  }
+  const bool are_meshes = is_mesh[0] && is_mesh[1], is_at_wall = (is_mesh[0] && is_wall[1]) || (is_mesh[1] && is_wall[0]);
+  return (are_meshes && o->impulses->is_on ? 1u : 0u) | (is_at_wall ? 2u : 0u) |
+         (are_meshes && o->grid->transfer != HYBRID_TRANSFER_NONE ? 4u : 0u) |
+         ((is_continuum[0] && is_mesh[1]) || (is_continuum[1] && is_mesh[0]) ? 8u : 0u);
+}
+static const char *const   hybrid_detector_texts[] = {"triangles and triangles", "vertices and half-spaces", "boundaries through the grid",
+                                                      "material points on the grid"};
+static const detector_list hybrid_detectors        = {4, hybrid_detector_texts, hybrid_detectors_of};
 
 static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
 {
@@ -257,6 +284,8 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
   }
   fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
           o->impulses->is_on ? "geometric impulses" : "no impulses");
+  fprintf(out, "contacts are detected between\n");
+  detector_list_print(&hybrid_detectors, s, out);
   return PETSC_SUCCESS;
 }
 
@@ -581,14 +610,15 @@ const formulation_ops hybrid_formulation = {
     .inner              = "impulse",
     .report = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW |
               REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER | REPORT_TRANSFER,
-    .not_reported   = hybrid_not_reported,
-    .remedy         = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
-    .size           = sizeof(hybrid),
-    .create         = hybrid_create,
-    .probe          = hybrid_probe,
-    .scene.check    = hybrid_check,
-    .step           = hybrid_step,
-    .fields         = hybrid_fields,
-    .scene.describe = hybrid_describe,
-    .destroy        = hybrid_destroy,
+    .not_reported          = hybrid_not_reported,
+    .remedy                = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
+    .size                  = sizeof(hybrid),
+    .create                = hybrid_create,
+    .probe                 = hybrid_probe,
+    .scene.check           = hybrid_check,
+    .scene.checks_surfaces = true,
+    .step                  = hybrid_step,
+    .fields                = hybrid_fields,
+    .scene.describe        = hybrid_describe,
+    .destroy               = hybrid_destroy,
 };

@@ -182,9 +182,10 @@ PetscErrorCode hybrid_record_impulses(hybrid_contact *c, const step_layout *l, s
     add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
     PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
     sum->sliding += p->is_sliding;
-    const double mu = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
-    excess          = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
-    most            = fmax(most, p->pressed);
+    sum->contact_depth = fmax(sum->contact_depth, -p->gap);
+    const double mu    = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
+    excess             = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
+    most               = fmax(most, p->pressed);
   }
   if (most > 0.0) sum->cone_violation = fmax(sum->cone_violation, fmax(0.0, excess) / most);
   PetscFunctionReturn(PETSC_SUCCESS);

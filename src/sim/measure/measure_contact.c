@@ -2,6 +2,7 @@
 #include "sim/measure/measure_quantity.h"
 #include "sim/measure/patch.h"
 #include "sim/scene/scene_intersections.h"
+#include "sim/scene/scene_overlaps.h"
 
 static contact_points_view points_of(const measure_moment *now) { return contact_points_get(now->formulation->points); }
 
@@ -58,11 +59,8 @@ PetscErrorCode measure_contacts(const measure_moment *now, measure *k, double *v
 
 PetscErrorCode measure_penetration(const measure_moment *now, measure *k, double *value)
 {
-  *value = now->report->contact.penetration;
-  if (k->body >= 0) {
-    const contact_points_view p = points_of(now);
-    *value                      = patch_penetration(&p, k->body, k->other);
-  }
+  *value = scene_overlaps_depth(now->scene->overlaps, k->body, k->other);
+  if (k->body < 0) *value = fmax(*value, now->report->contact.penetration); /* also of earlier substeps */
   return PETSC_SUCCESS;
 }
 

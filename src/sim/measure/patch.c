@@ -89,11 +89,3 @@ int64_t patch_count(const contact_points_view *p, int on, int from)
   for (int64_t i = 0; i < p->n; ++i) n += is_meant(p, i, on, from);
   return n;
 }
-
-double patch_penetration(const contact_points_view *p, int on, int from)
-{
-  double deepest = 0.0;
-  for (int64_t i = 0; i < p->n; ++i)
-    if (is_meant(p, i, on, from)) deepest = fmax(deepest, -p->gap[i]);
-  return deepest;
-}

@@ -20,6 +20,4 @@ double patch_sticking(const contact_points_view *p, int on, int from);
 /* Sum of the forces on body `on` [N]: normal components only (is_normal), or friction only. */
 void    patch_force(const contact_points_view *p, int on, int from, bool is_normal, double force[3]);
 int64_t patch_count(const contact_points_view *p, int on, int from); /* number of contact points */
-/* Penetration depth of the deepest point [m], 0 without contact. */
-double patch_penetration(const contact_points_view *p, int on, int from);
 #endif

@@ -26,6 +26,7 @@
 #include "sim/step/solver_options.h"
 #include "sim/step/step_contacts.h"
 #include "sim/step/step_frame.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <string.h>
 
 /* ==== checks of a scene ==== */
@@ -131,6 +132,7 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
 static PetscErrorCode monolith_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
+  PetscCall(scene_overlap_check(s, d));
   for (int i = 0; i < s->n_bodies; ++i) {
     if (has_continuum(s)) check_inside_domain(s, i, d);
     for (int j = i + 1; j < s->n_bodies; ++j) check_overlap(s, i, j, d);

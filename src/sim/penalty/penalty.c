@@ -12,6 +12,7 @@
 #include "optim/newton/snes_stabilized.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/solver_options.h"
+#include "sim/penalty/penalty_detectors.h"
 #include "sim/penalty/penalty_keys.h"
 #include "sim/penalty/penalty_system.h"
 
@@ -391,8 +392,14 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode penalty_describe(const scene *s, FILE *out)
+{
+  fprintf(out, "formulation penalty: contact springs with sliding attachments; contacts are detected between\n");
+  detector_list_print(&penalty_detectors, s, out);
+  return PETSC_SUCCESS;
+}
+
 static const unused_key unused[]            = {{"contact.overlap_correction", "springs correct overlaps", true},
-                                               {"contact.overlap_correction_speed", "springs correct overlaps", true},
                                                {"output.fclib", "it does not solve a friction problem", true},
                                                {.path = NULL}};
 const formulation_ops   penalty_formulation = {
@@ -402,6 +409,7 @@ const formulation_ops   penalty_formulation = {
       .scene.solver       = "newton linear penalty petsc",
       .scene.unused       = unused,
       .scene.check        = penalty_check,
+      .scene.describe     = penalty_describe,
       .outer              = "Newton",
       .inner              = "GMRES",
       .report = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW |

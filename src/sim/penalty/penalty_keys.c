@@ -5,6 +5,7 @@
 #include "core/warning_list.h"
 #include "sim/scene/scene.h"
 #include "sim/step/solver_options.h"
+#include "sim/scene/scene_overlap_check.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -140,6 +141,7 @@ static void warn_about_few_vertices(const scene *s)
 PetscErrorCode penalty_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
+  PetscCall(scene_overlap_check(s, d));
   const penalty_options *o      = s->options->solver->penalty;
   const document_node   *solver = document_find(s->options->root, "solver");
   const char            *one, *other;

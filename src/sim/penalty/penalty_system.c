@@ -4,6 +4,7 @@
  * Dependent nodes are set from their leaders in every trial velocity, and their equations are added to those of the leaders;
  * their own equations become m z = 0. */
 #include "sim/penalty/penalty_system.h"
+#include "sim/scene/scene_overlaps.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
@@ -176,6 +177,7 @@ PetscErrorCode penalty_system_begin(penalty_system *p)
     memory_free(&p->masked);
     PetscCall(memory_alloc("prescribed components", 3 * l->n_blocks, sizeof *p->masked, &p->masked));
   }
+  if (scene_overlaps_has_rest(s->overlaps)) penalty_contact_set_rest_overlaps(p->contact, s->laws);
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, l->dt,
                                        step_layout_margin(l), l->n_blocks));
   if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);

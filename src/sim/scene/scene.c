@@ -12,6 +12,7 @@
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/scene/rotation_step.h"
+#include "sim/scene/scene_overlaps.h"
 #include <string.h>
 
 /* Set s->laws from `contact:` of the job; errors about missing values and unknown names go to `d`. Accepts bodies whose
@@ -227,6 +228,25 @@ static void check_transparent(const scene *s, diagnostics *d)
   }
 }
 
+static PetscErrorCode create_overlaps(scene *s)
+{
+  body **bodies;
+  PetscFunctionBegin;
+  const scene_formulation *f   = s->options->formulation;
+  const overlap_scene      all = {.n_bodies                 = s->n_bodies,
+                                  .law                      = s->laws,
+                                  .has_thick_fibres         = f->is_rigid,
+                                  .meets_on_grid            = f->meets_on_grid,
+                                  .overlap_correction_speed = s->options->contact->overlap_correction_speed,
+                                  .acceleration_scale       = s->options->acceleration_scale};
+  PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *bodies, &bodies));
+  for (int i = 0; i < s->n_bodies; ++i) bodies[i] = s->bodies[i].body;
+  const PetscErrorCode code = scene_overlaps_create(&all, bodies, &s->overlaps);
+  memory_free(&bodies);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out)
 {
   PetscFunctionBegin;
@@ -248,12 +268,13 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   }
   PetscCall(scene_build_contact(s));
   PetscCall(build_systems(s));
+  PetscCall(scene_set_time(s, 0.0));
+  PetscCall(create_overlaps(s));
   if (options->formulation->check) PetscCall(options->formulation->check(s, d));
   if (diagnostics_count(d)) {
     scene_destroy(&s);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(scene_set_time(s, 0.0));
   for (int i = 0; i < s->n_bodies; ++i) {
     char path[300];
     snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
@@ -268,6 +289,7 @@ void scene_destroy(scene **s)
   if (!*s) return;
   field_table_destroy(&(*s)->fields);
   warning_list_destroy(&(*s)->warnings);
+  scene_overlaps_destroy(&(*s)->overlaps);
   for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after the body that owns them */
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);
@@ -537,6 +559,12 @@ static void set_restitution(const scene *s, double e, contact_law *law)
   law->damping     = is_rigid(s) ? 0.0 : restitution_damping(e);
 }
 
+static void set_overlap(int choice, contact_law *law)
+{
+  law->may_overlap  = choice != CONTACT_OVERLAP_REJECT;
+  law->is_preloaded = choice == CONTACT_OVERLAP_PRELOAD;
+}
+
 static contact_law law_of(const scene *s, double stiffness, double friction, double e)
 {
   contact_law law = {.stiffness = stiffness, .friction = friction};
@@ -609,6 +637,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscCall(MEMORY_ALLOC("scene", ARRAY(meets_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(s->laws, (int64_t)n * n)));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
+  for (int i = 0; i < n * n; ++i) set_overlap(c->initial_overlap, &s->laws[i]);
   for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item             *item = &c->pairs.item[k];
@@ -637,6 +666,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
                                 s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
         s->laws[i * n + j].never_touch = !p->contact;
+        if (p->initial_overlap >= 0) set_overlap(p->initial_overlap, &s->laws[i * n + j]);
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }

@@ -32,14 +32,15 @@ struct scene {
   int    n_systems;
   body **systems;
   /* Data for contact detection. */
-  int             n_frames, n_sources, n_objects;
-  contact_source *sources;
-  contact_object *objects;
-  int             n_meshes;
-  contact_mesh   *meshes;   /* surfaces of triangles */
-  contact_law    *laws;     /* [n_bodies][n_bodies] symmetric */
-  field_table    *fields;   /* fields of bodies; the formulation adds its own */
-  warning_list   *warnings; /* of checks of the scene, of the formulation and of the run */
+  int                    n_frames, n_sources, n_objects;
+  contact_source        *sources;
+  contact_object        *objects;
+  int                    n_meshes;
+  contact_mesh          *meshes;   /* surfaces of triangles */
+  contact_law           *laws;     /* [n_bodies][n_bodies] symmetric */
+  field_table           *fields;   /* fields of bodies; the formulation adds its own */
+  struct scene_overlaps *overlaps; /* scene_overlaps.h; of the start of the run, then of the last accepted step */
+  warning_list          *warnings; /* of checks of the scene, of the formulation and of the run */
 };
 
 /* Build a scene and borrow its options. Errors about the job go to `d`; then *out is NULL and the return value is still 0.

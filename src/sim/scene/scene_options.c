@@ -31,6 +31,11 @@ const key_table time_table = {.name = "time", .help = "Duration of the run and l
 
 /* --- contact ------------------------------------------------------------------------------------------------------- */
 
+static const char *const overlap_choices[] = {"reject", "permit", "preload", NULL};
+static const char *const overlap_help[]    = {"bodies that overlap at the start of the run are an error",
+                                              "an overlap at the start of the run is permitted; contact removes it slowly, at overlap_correction_speed, without storing energy in springs",
+                                              "an overlap at the start of the run is permitted and compresses contact springs of a given stiffness", NULL};
+
 static const key_spec pair_keys[] = {
   {.name = "between", .type = KEY_STRINGS, .offset = offsetof(contact_pair_options, between),
    .help = "two names, each of a body or of a material; a later entry overrides an earlier one"},
@@ -47,6 +52,8 @@ static const key_spec pair_keys[] = {
    .help = "coefficient of restitution of this pair", .only_if = {"contact", "true"}},
   {.name = "contact", .type = KEY_BOOL, .offset = offsetof(contact_pair_options, contact), .fallback = "true",
    .help = "false: the two are never in contact, in any formulation"},
+  {.name = "initial_overlap", .type = KEY_ENUM, .offset = offsetof(contact_pair_options, initial_overlap), .choices = overlap_choices, .choice_help = overlap_help,
+   .is_optional = true, .help = "overlap of this pair at the start of the run", .only_if = {"contact", "true"}},
   KEYS_END};
 static const key_table pair_table = {.name = "contact.pairs", .help = "Contact parameters of pairs of bodies or materials. They replace those of contact.", .size = sizeof(contact_pair_options), .keys = pair_keys};
 static const key_spec contact_keys[] = {
@@ -67,6 +74,8 @@ static const key_spec contact_keys[] = {
    .help = "formulations exact, monolith and convex (only where contact is as stiff as the step allows; springs of a given "
            "stiffness are not limited): largest speed at which overlaps are corrected. If not given: exact and convex "
            "acceleration_scale * step, which gravity cancels before a body hops; monolith a tenth of a grid cell per step"},
+  {.name = "initial_overlap", .type = KEY_ENUM, .offset = offsetof(contact_options, initial_overlap), .choices = overlap_choices, .choice_help = overlap_help,
+   .fallback = "reject", .help = "overlap of bodies that may touch, at the start of the run"},
   {.name = "pairs", .type = KEY_LIST, .offset = offsetof(contact_options, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},
   KEYS_END};
 /* clang-format on */

@@ -17,17 +17,20 @@ typedef struct {
   const retry_options *retry;
 } time_options;
 
+enum { CONTACT_OVERLAP_REJECT, CONTACT_OVERLAP_PERMIT, CONTACT_OVERLAP_PRELOAD }; /* bodies that overlap at the start of the run */
 typedef struct {
   key_list between;                                    /* names of two bodies or materials */
   double   friction, stiffness, restitution;           /* NaN: the default of contact_options */
   double   friction_transverse, friction_direction[3]; /* NaN: not given */
   bool     contact;                                    /* false: the two are never in contact */
+  int      initial_overlap;                            /* CONTACT_OVERLAP_...; -1: that of contact_options */
 } contact_pair_options;
 typedef struct {
   double friction, stiffness; /* NaN: not given */
   double restitution;
   double overlap_correction,
       overlap_correction_speed; /* share of an overlap corrected per step (exact, monolith); speed [m/s], NaN: not given */
+  int      initial_overlap;     /* CONTACT_OVERLAP_... */
   key_list pairs;
 } contact_options;
 
@@ -48,6 +51,7 @@ typedef struct {
   bool              is_rigid;        /* contacts are rows with a contact law, not springs: a stiffness is not required */
   bool              has_light_nodes; /* light MPM grid nodes of sand are dependent nodes by default */
   bool              meets_on_grid;   /* bodies with a shared grid are in contact with level sets on that grid, not at points */
+  bool              checks_surfaces; /* its `check` reports intersections of triangle surfaces at the start of the run */
   /* Add an entry to `d` for each property of the scene that the formulation does not support. NULL: no checks. */
   PetscErrorCode (*check)(const scene *s, diagnostics *d);
   /* Print a few lines for the command `check`; NULL: nothing. */

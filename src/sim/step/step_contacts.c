@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "contact/detection/contact_stages.h"
 #include "contact/rows/axis_contact.h"
+#include "sim/step/detector_list.h"
 #include <string.h>
 
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
@@ -200,26 +201,21 @@ PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, c
 
 /* ==== description for `check` ==== */
 
-enum { NAMED = 3 }; /* pairs named per detector */
+enum { GRID_DETECTOR = CONTACT_N_DETECTORS }; /* bodies in contact with a continuum on its grid */
 
-/* Print the pairs of one detector: all are counted, the first ones are named. */
-static void describe_detector(const scene *s, contact_detector finder, FILE *out)
+static unsigned rigid_detectors_of(const scene *s, int i, int j)
 {
-  int64_t n = 0;
-  for (int i = 0; i < s->n_bodies; ++i)
-    for (int j = i; j < s->n_bodies; ++j) {
-      const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
-      if (s->laws[i * s->n_bodies + j].never_touch || !(contact_detectors_of(a->body, b->body) & 1u << finder)) continue;
-      if (++n == 1) fprintf(out, "  %-27s %s and %s", contact_detector_text(finder), a->name, i == j ? "itself" : b->name);
-      else if (n <= NAMED) fprintf(out, ", %s and %s", a->name, i == j ? "itself" : b->name);
-    }
-  if (n > NAMED) fprintf(out, ", %lld more", (long long)n - NAMED);
-  if (n > 0) fprintf(out, "\n");
+  const body *a = s->bodies[i].body, *b = s->bodies[j].body;
+  if (s->options->formulation->meets_on_grid && !a->ops->carrier != !b->ops->carrier) return 1u << GRID_DETECTOR;
+  return contact_detectors_of(a, b);
 }
 
 PetscErrorCode step_contacts_describe(const scene *s, FILE *out)
 {
-  PetscFunctionBegin;
-  for (int finder = 0; finder < CONTACT_N_DETECTORS; ++finder) describe_detector(s, (contact_detector)finder, out);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const char *text[GRID_DETECTOR + 1];
+  for (int k = 0; k < CONTACT_N_DETECTORS; ++k) text[k] = contact_detector_text((contact_detector)k);
+  text[GRID_DETECTOR]      = "the grid of the continuum";
+  const detector_list list = {GRID_DETECTOR + 1, text, rigid_detectors_of};
+  detector_list_print(&list, s, out);
+  return PETSC_SUCCESS;
 }

@@ -217,7 +217,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     /* Positions at the end of the step follow from the velocity without the shift. */
     const double gap = spots[i].gap + l->dt * (u[0] - c->shift[i]);
     add_to_summary(law, i, c->mu[i], l->dt, &sum, &excess, &miss);
-    contact_summary_add_depth(&sum, -gap, spots[i].body_a, spots[i].body_b);
+    sum.contact_depth = fmax(sum.contact_depth, -gap);
     if (!(own[0] > 0.0)) continue;
     double *x = points->position + 3 * p, *f = points->force + 3 * p;
     end_position(c, l, &spots[i], gap, x);

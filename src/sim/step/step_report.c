@@ -2,7 +2,7 @@
 #include "sim/step/step_report.h"
 #include <string.h>
 
-const char *const report_rule_names[] = {"sum", "maximum", "last", "sum"};
+const char *const report_rule_names[] = {"sum", "maximum", "last", "sum", "at largest penetration"};
 
 enum { IS_INDEX_int64_t = 0, IS_INDEX_double = 0, IS_INDEX_report_index = 1 };
 
@@ -16,14 +16,13 @@ const report_quantity report_quantities[REPORT_N_QUANTITIES] = {
 #define MERGE_MAX(a, b) ((b) > (a) ? (b) : (a))
 #define MERGE_LAST(a, b) (b)
 #define MERGE_FALLBACK(a, b) MERGE_SUM(a, b)
+#define MERGE_DEEPEST(a, b) (substep->contact.penetration >= sum->contact.penetration ? (b) : (a))
 
 void step_report_merge(step_report *sum, const step_report *substep)
 {
   if (!sum->residual_body || substep->residual > sum->residual) sum->residual_body = substep->residual_body;
-  if (substep->contact.penetration > sum->contact.penetration)
-    memcpy(sum->contact.deepest, substep->contact.deepest, sizeof sum->contact.deepest);
 #define X(name, type, unit, rule, group, help) sum->name = MERGE_##rule(sum->name, substep->name);
-  STEP_REPORT_TABLE(X)
+  STEP_REPORT_TABLE(X) /* before the penetration of `sum` changes */
 #undef X
 #define X(name, type, unit, rule, group, help) sum->contact.name = MERGE_##rule(sum->contact.name, substep->contact.name);
   CONTACT_SUMMARY_TABLE(X)

@@ -8,8 +8,15 @@
 #include "contact/detection/contact_record.h"
 
 /* Rule that merges the values of substeps into the value of the step. FALLBACK: sum; the report page warns if it is not 0. */
-typedef enum { REPORT_SUM, REPORT_MAX, REPORT_LAST, REPORT_FALLBACK } report_rule;
-extern const char *const report_rule_names[]; /* "sum", "maximum", "last", "sum" */
+typedef enum {
+  REPORT_SUM,
+  REPORT_MAX,
+  REPORT_LAST,
+  REPORT_FALLBACK,
+  REPORT_DEEPEST
+} report_rule;                                /* DEEPEST: value of the substep with
+                                                                                                      * the largest penetration */
+extern const char *const report_rule_names[]; /* "sum", "maximum", "last", "sum", "at largest penetration" */
 
 /* Groups of quantities. A formulation provides all quantities of a group or none. INTERNAL: not a column of history.csv. */
 /* clang-format off */
@@ -34,6 +41,8 @@ typedef int64_t report_index;
 
 /* clang-format off */
 #define STEP_REPORT_TABLE(X)                                                                                                       \
+  X(penetration_body_a, report_index, "1", DEEPEST, CONTACT, "index of a body of the deepest overlap, in the order of `bodies:` with links after their body; empty without overlap") \
+  X(penetration_body_b, report_index, "1", DEEPEST, CONTACT, "index of the other body of the deepest overlap; empty without overlap") \
   X(friction_work, double, "J", LAST, CONTACT, "energy dissipated by friction since the start of the run")                         \
   X(friction_angle_rms, double, "rad", LAST, IMPULSES,                                                                             \
     "root mean square of the angle between friction and the direction opposite to slip, "                                          \
@@ -100,7 +109,8 @@ typedef int64_t report_index;
   X(rigid_zone_nodes, int64_t, "1", SUM, TRANSFER, "vertices and rigid bodies in impact zones that move rigidly")
 /* clang-format on */
 
-/* Quantities of one accepted or rejected step. friction_work, friction_angle_rms, yield_overshoot and step_rotation are set by app/run. */
+/* Quantities of one accepted or rejected step. friction_work, friction_angle_rms, yield_overshoot, step_rotation and
+ * the geometric overlap (contact.penetration, penetration_body_a, penetration_body_b) are set by app/run. */
 typedef struct {
 #define X(name, type, unit, rule, group, help) type name;
   STEP_REPORT_TABLE(X)

@@ -396,7 +396,7 @@ static double *run_with_threads(int n_threads, int64_t *n_out)
   const int64_t   m = w.contact->n;
   end(&w, &s);
   assert_true(s.contacts > 1000 && s.sliding > 300);
-  const double sums[6] = {(double)s.contacts, (double)s.sliding,      s.penetration,
+  const double sums[6] = {(double)s.contacts, (double)s.sliding,      s.contact_depth,
                           s.cone_violation,   s.friction_angle_error, s.slip_angle_error};
   memcpy(out + 6 * n, sums, sizeof sums);
   for (int64_t i = 0; i < pair_table_size(w.contact->known); ++i) {
@@ -539,7 +539,7 @@ static void restored_attachments_continue_bit_for_bit(void **unused)
     assert_close(v3_norm(normal + 3 * i), 1.0, 1e-14);
     assert_true(v3_dot(force + 3 * i, normal + 3 * i) > 0.0);
   }
-  assert_true(deepest == s.penetration && deepest > 0.0);
+  assert_true(deepest == s.contact_depth && deepest > 0.0);
   field_table_destroy(&t[0]);
   field_table_destroy(&t[1]);
   world_destroy(a);

@@ -78,7 +78,7 @@ static void check_plane(double aside, double down)
   assert_true(s.contact_law_error_curved == 0.0);
   assert_int_equal(s.sliding, trial > MU * f_n);
   assert_close(s.contact_energy, 0.5 * (f_n * f_n + f_t * f_t) / K, 1e-12 * f_n);
-  assert_close(s.penetration, DEPTH + down, 1e-15);
+  assert_close(s.contact_depth, DEPTH + down, 1e-15);
   world_destroy(&w);
 }
 

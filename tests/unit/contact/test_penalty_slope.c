@@ -154,7 +154,7 @@ static void rests_at_the_right_depth(void **unused)
     slope_create(&s, is_box, 0.0, 0.3);
     settle(&s);
     step(&s, 1e-3, 1e-13, &summary);
-    assert_close(summary.penetration, MASS * GRAVITY / (n_points * STIFFNESS), 1e-12);
+    assert_close(summary.contact_depth, MASS * GRAVITY / (n_points * STIFFNESS), 1e-12);
     assert_int_equal(summary.contacts, (int)n_points);
     assert_int_equal(summary.sliding, 0);
     double f[3], m[3];

@@ -247,7 +247,7 @@ static void test_overlap(void **state)
   (void)state;
   world w;
   open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, "
-                  "-0.01], max: [0.1, 0.1, 0.09]}}}\ncontact: {friction: 0.3}\n" TIGHT,
+                  "-0.01], max: [0.1, 0.1, 0.09]}}}\ncontact: {friction: 0.3, initial_overlap: permit}\n" TIGHT,
              &w);
   const rigid_body *b       = rigid(&w, "block");
   double            highest = 0.0;
@@ -312,7 +312,7 @@ static void land(double height, double radius, double speed, double most_overlap
   open_world(text, &w);
   for (int k = 0; k < 8; ++k) {
     step(&w);
-    overlap = fmax(overlap, w.report.contact.penetration);
+    overlap = fmax(overlap, w.report.contact.contact_depth);
     map     = fmax(map, w.report.contact.contact_law_error);
   }
   assert_true(w.report.contact.contacts > 24);
@@ -351,7 +351,7 @@ static void test_bumps(void **state)
   for (int k = 0; k < 5; ++k) {
     step(&w);
     if (k == 0) assert_true(w.report.contact.contacts > 0);
-    assert_true(w.report.contact.penetration <= 3e-4); /* the radius; three times that without repeated detection */
+    assert_true(w.report.contact.contact_depth <= 3e-4); /* the radius; three times that without repeated detection */
   }
   close_world(&w);
   assert_no_leak();
@@ -412,7 +412,7 @@ static void test_landing_wire(void **state)
              &w);
   for (int k = 0; k < 5; ++k) {
     step(&w);
-    deepest = fmax(deepest, w.report.contact.penetration);
+    deepest = fmax(deepest, w.report.contact.contact_depth);
     before  = fmax(before, (double)w.report.contact.contacts);
   }
   assert_true(before > 15.0);

@@ -17,7 +17,11 @@ static void set(step_report *r, double x)
 static void every_quantity_follows_its_rule(void **state)
 {
   (void)state;
-  const double expected[] = {[REPORT_SUM] = 10.0, [REPORT_MAX] = 5.0, [REPORT_LAST] = 2.0, [REPORT_FALLBACK] = 10.0};
+  const double expected[] = {[REPORT_SUM]      = 10.0,
+                             [REPORT_MAX]      = 5.0,
+                             [REPORT_LAST]     = 2.0,
+                             [REPORT_FALLBACK] = 10.0,
+                             [REPORT_DEEPEST]  = 5.0}; /* of the second substep, whose penetration is largest */
   step_report  sum = {0}, part = {0};
   double       values[REPORT_N_QUANTITIES];
   for (int k = 0; k < 3; ++k) {
@@ -75,7 +79,9 @@ static void quantities_have_the_right_rule(void **state)
 static void one_quantity_is_an_index(void **state)
 {
   (void)state;
-  for (int i = 0; i < REPORT_N_QUANTITIES; ++i) assert_int_equal(report_quantities[i].is_index, i == REPORT_ROW_friction_method);
+  for (int i = 0; i < REPORT_N_QUANTITIES; ++i)
+    assert_int_equal(report_quantities[i].is_index,
+                     i == REPORT_ROW_friction_method || i == REPORT_ROW_penetration_body_a || i == REPORT_ROW_penetration_body_b);
 }
 
 /* Statistics of relaxations are sums over substeps, too. */

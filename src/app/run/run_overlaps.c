@@ -1,0 +1,63 @@
+/* Implementation: see run_overlaps.h. */
+#include "app/run/run_overlaps.h"
+#include "core/log.h"
+#include "sim/scene/scene_overlaps.h"
+#include <math.h>
+
+static const double DEEP = 0.1, MISSED = 2.0, NOTICEABLE = 1e-3;
+
+/* Number of the contact points of a pair, and depth of the deepest one. */
+static int64_t count_points(const contact_points_view *p, int a, int b, double *depth)
+{
+  int64_t n = 0;
+  *depth    = 0.0;
+  for (int64_t i = 0; i < p->n; ++i) {
+    if (!((p->source_body[i] == a && p->object_body[i] == b) || (p->source_body[i] == b && p->object_body[i] == a))) continue;
+    *depth = fmax(*depth, -p->gap[i]);
+    ++n;
+  }
+  return n;
+}
+
+static void warn_about(const scene *s, const formulation *f, const scene_overlap *p, double t)
+{
+  const double size = fmin(scene_overlaps_size(s->overlaps, p->a), scene_overlaps_size(s->overlaps, p->b));
+  const char  *one = s->bodies[p->a].name, *two = s->bodies[p->b].name;
+  char         subject[220];
+  double       depth;
+  if (!isfinite(size) || s->laws[(int64_t)p->a * s->n_bodies + p->b].may_overlap) return;
+  if (p->at.depth <= NOTICEABLE * size) return;
+  snprintf(subject, sizeof subject, "%.100s, %.100s", one, two);
+  if (p->at.depth > DEEP * size)
+    warning_list_add(s->warnings, "deep-overlap", subject,
+                     "overlap by %.3g m at t = %.6g s, more than a tenth of the size or spacing of %.3g m; a stiffer contact, a smaller "
+                     "time.step or a finer surface reduces it",
+                     p->at.depth, t, size);
+  const contact_points_view points = contact_points_get(f->points);
+  const int64_t             n      = count_points(&points, p->a, p->b, &depth);
+  if (p->a != p->b && p->at.depth - depth > NOTICEABLE * size && p->at.depth > MISSED * depth)
+    warning_list_add(
+        s->warnings, "few-contact-points", subject,
+        "overlap by %.3g m at t = %.6g s, but the deepest of their %lld contact points has a depth of %.3g m: no point is near "
+        "the deepest part of the patch; use a smaller surface_spacing or spacing",
+        p->at.depth, t, (long long)n, depth);
+}
+
+PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, double dt, step_report *report)
+{
+  const scene_overlap *list, *deepest = NULL;
+  int64_t              n;
+  PetscFunctionBegin;
+  const int known = warning_list_count(s->warnings);
+  PetscCall(scene_overlaps_find(s->overlaps, t, false, &n, &list));
+  for (int64_t k = 0; k < n; ++k) {
+    if (!deepest || list[k].at.depth > deepest->at.depth) deepest = &list[k];
+    warn_about(s, f, &list[k], t);
+  }
+  if (warning_list_count(s->warnings) > known) log_progress_end(), (void)warning_list_log(s->warnings, known);
+  scene_overlaps_relax(s->overlaps, dt);
+  report->contact.penetration = deepest ? deepest->at.depth : 0.0;
+  report->penetration_body_a  = deepest ? deepest->a : -1;
+  report->penetration_body_b  = deepest ? deepest->b : -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,247 @@
+/* Implementation: box tree over the bounds of bodies, then overlap_pair_find for each candidate pair. */
+#include "sim/scene/scene_overlaps.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "contact/detection/contact_stages.h"
+#include "geometry/primitive/box_tree.h"
+#include <stdlib.h>
+
+struct scene_overlaps {
+  int            n_bodies, n_bounded, n_unbounded;
+  overlap_shape *shape;               /* [n_bodies] */
+  int32_t       *bounded, *unbounded; /* bodies with finite and with infinite bounds at the last placement */
+  double        *box[6];              /* [n_bodies] */
+  bool          *is_used;             /* [n_bodies] in some candidate pair */
+  int64_t        n, capacity;
+  scene_overlap *list;
+  overlap_scene  scene;
+  int64_t        n_rest;
+  int32_t       *rest_pair;  /* [n_rest][2] */
+  double        *rest_depth; /* [n_rest] */
+};
+
+PetscErrorCode scene_overlaps_create(const overlap_scene *s, body *const *bodies, scene_overlaps **out)
+{
+  scene_overlaps *o;
+  const int       n = s->n_bodies;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("overlaps", 1, sizeof *o, &o));
+  *out        = o;
+  o->n_bodies = n;
+  o->scene    = *s;
+  PetscCall(MEMORY_ALLOC("overlaps", ARRAY(o->shape, n), ARRAY(o->bounded, n), ARRAY(o->unbounded, n), ARRAY(o->is_used, n)));
+  for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("overlaps", n, sizeof *o->box[k], &o->box[k]));
+  for (int i = 0; i < n; ++i) PetscCall(overlap_shape_create(bodies[i], s->has_thick_fibres, &o->shape[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void scene_overlaps_destroy(scene_overlaps **out)
+{
+  if (!out || !*out) return;
+  scene_overlaps *o = *out;
+  for (int i = 0; i < o->n_bodies && o->shape; ++i) overlap_shape_clear(&o->shape[i]);
+  for (int k = 0; k < 6; ++k) memory_free(&o->box[k]);
+  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->rest_pair, &o->rest_depth, out);
+}
+
+static bool is_on_grid(const scene_overlaps *o, int a, int b)
+{
+  return o->scene.meets_on_grid && !o->shape[a].b->ops->carrier != !o->shape[b].b->ops->carrier;
+}
+
+static bool may_touch(const scene_overlaps *o, int a, int b, bool is_initial)
+{
+  const contact_law *law = &o->scene.law[(int64_t)a * o->n_bodies + b];
+  if (law->never_touch || law->stiffness == 0.0) return false;
+  return is_initial || !is_on_grid(o, a, b);
+}
+
+static int compare_overlaps(const void *x, const void *y)
+{
+  const scene_overlap *p = x, *q = y;
+  if (p->a != q->a) return p->a < q->a ? -1 : 1;
+  return (p->b > q->b) - (p->b < q->b);
+}
+
+static PetscErrorCode add_candidate(scene_overlaps *o, int a, int b)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("overlaps", o->n + 1, sizeof *o->list, &o->capacity, &o->list));
+  o->list[o->n++] = (scene_overlap){.a = a < b ? a : b, .b = a < b ? b : a};
+  o->is_used[a] = o->is_used[b] = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void place_boxes(scene_overlaps *o)
+{
+  o->n_bounded = o->n_unbounded = 0;
+  for (int i = 0; i < o->n_bodies; ++i) {
+    const overlap_shape *s = &o->shape[i];
+    o->is_used[i]          = false;
+    if (!(s->min[0] <= s->max[0])) continue; /* no shape */
+    bool is_bounded = true;
+    for (int k = 0; k < 3; ++k) is_bounded = is_bounded && isfinite(s->min[k]) && isfinite(s->max[k]);
+    if (!is_bounded) {
+      o->unbounded[o->n_unbounded++] = i;
+      continue;
+    }
+    for (int k = 0; k < 3; ++k) o->box[k][o->n_bounded] = s->min[k], o->box[3 + k][o->n_bounded] = s->max[k];
+    o->bounded[o->n_bounded++] = i;
+  }
+}
+
+/* Pairs whose bounds overlap. */
+static PetscErrorCode find_candidates(scene_overlaps *o, bool is_initial)
+{
+  box_tree tree = {0};
+  PetscFunctionBegin;
+  o->n = 0;
+  place_boxes(o);
+  PetscCall(box_tree_create(o->n_bounded, &tree));
+  box_tree_fit(&tree, o->box);
+  for (int i = 0; i < o->n_bounded; ++i) {
+    const int            a    = o->bounded[i];
+    const overlap_shape *self = &o->shape[a];
+    box_walk             walk;
+    int32_t              found[BOX_TREE_WIDTH];
+    if (self->fibres.n_segments > 0 && may_touch(o, a, a, is_initial)) PetscCall(add_candidate(o, a, a));
+    for (int k = 0; k < o->n_unbounded; ++k)
+      if (may_touch(o, a, o->unbounded[k], is_initial)) PetscCall(add_candidate(o, a, o->unbounded[k]));
+    box_walk_begin(&walk, &tree, self->min, self->max);
+    for (int m = box_walk_next(&walk, found); m > 0; m = box_walk_next(&walk, found))
+      for (int k = 0; k < m; ++k)
+        if (found[k] > i && may_touch(o, a, o->bounded[found[k]], is_initial)) PetscCall(add_candidate(o, a, o->bounded[found[k]]));
+  }
+  box_tree_clear(&tree);
+  if (o->n > 1) qsort(o->list, (size_t)o->n, sizeof *o->list, compare_overlaps);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both bodies consist of convex solids: their surfaces are not needed. */
+static bool is_convex(const scene_overlaps *o, const scene_overlap *p)
+{
+  return o->shape[p->a].n_solids > 0 && o->shape[p->b].n_solids > 0;
+}
+
+static PetscErrorCode prepare_shapes(scene_overlaps *o)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < o->n_bodies; ++i) o->is_used[i] = false;
+  for (int64_t k = 0; k < o->n; ++k) {
+    const int of[2] = {o->list[k].a, o->list[k].b};
+    if (is_convex(o, &o->list[k])) continue;
+    for (int side = 0; side < 2; ++side) {
+      if (o->is_used[of[side]]) continue;
+      o->is_used[of[side]] = true;
+      overlap_shape_prepare_vertices(&o->shape[of[side]]);
+    }
+    for (int side = 0; side < 2; ++side)
+      if (!o->shape[of[1 - side]].is_walls) PetscCall(overlap_shape_prepare_inside(&o->shape[of[side]]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial, int64_t *n, const scene_overlap **list)
+{
+  PetscFunctionBegin;
+  timer_begin(TIMER_OVERLAPS);
+  for (int i = 0; i < o->n_bodies; ++i) PetscCall(overlap_shape_place(&o->shape[i], t));
+  PetscCall(find_candidates(o, is_initial));
+  PetscCall(prepare_shapes(o));
+#pragma omp parallel for schedule(dynamic, 8) if (o->n > 16)
+  for (int64_t k = 0; k < o->n; ++k) {
+    scene_overlap       *p = &o->list[k];
+    const overlap_shape *a = &o->shape[p->a], *b = &o->shape[p->b];
+    if (!overlap_pair_is_serial(a, b)) (void)overlap_pair_find(a, b, is_initial, is_initial, &p->at);
+  }
+  int64_t kept = 0;
+  for (int64_t k = 0; k < o->n; ++k) {
+    scene_overlap       *p = &o->list[k];
+    const overlap_shape *a = &o->shape[p->a], *b = &o->shape[p->b];
+    if (overlap_pair_is_serial(a, b)) PetscCall(overlap_pair_find(a, b, is_initial, is_initial, &p->at));
+    if (p->at.depth > 0.0) o->list[kept++] = *p;
+  }
+  o->n = kept;
+  timer_end(TIMER_OVERLAPS);
+  *n    = o->n;
+  *list = o->list;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int64_t scene_overlaps_list(const scene_overlaps *o, const scene_overlap **list)
+{
+  *list = o->list;
+  return o->n;
+}
+
+double scene_overlaps_depth(const scene_overlaps *o, int on, int with)
+{
+  double deepest = 0.0;
+  for (int64_t k = 0; k < o->n; ++k) {
+    const scene_overlap *p = &o->list[k];
+    if (on < 0 || (p->a == on && (with < 0 || p->b == with)) || (p->b == on && (with < 0 || p->a == with)))
+      deepest = fmax(deepest, p->at.depth);
+  }
+  return deepest;
+}
+
+double scene_overlaps_size(const scene_overlaps *o, int i) { return o->shape[i].size; }
+bool   scene_overlaps_has_particles(const scene_overlaps *o, int i) { return o->shape[i].particles != NULL; }
+bool   scene_overlaps_has_fibres(const scene_overlaps *o, int i) { return o->shape[i].fibres.n_segments > 0; }
+
+/* ---- rest depths ---- */
+
+bool scene_overlaps_has_rest(const scene_overlaps *o) { return o->n_rest > 0; }
+
+static PetscErrorCode set_laws(void *context)
+{
+  const scene_overlaps *o = context;
+  const int64_t         n = o->n_bodies;
+  for (int64_t k = 0; k < o->n_rest; ++k) {
+    const int32_t *pair                              = o->rest_pair + 2 * k;
+    o->scene.law[pair[0] * n + pair[1]].rest_overlap = o->rest_depth[k];
+    o->scene.law[pair[1] * n + pair[0]].rest_overlap = o->rest_depth[k];
+  }
+  return PETSC_SUCCESS;
+}
+
+static bool has_rest(const scene_overlaps *o, const scene_overlap *p)
+{
+  const contact_law *law = &o->scene.law[(int64_t)p->a * o->n_bodies + p->b];
+  return law->may_overlap && !law->is_preloaded;
+}
+
+PetscErrorCode scene_overlaps_begin(scene_overlaps *o, field_table *fields)
+{
+  field_group *group;
+  PetscFunctionBegin;
+  for (int64_t k = 0; k < o->n; ++k) o->n_rest += has_rest(o, &o->list[k]);
+  if (o->n_rest == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("rest overlaps", ARRAY(o->rest_pair, 2 * o->n_rest), ARRAY(o->rest_depth, o->n_rest)));
+  for (int64_t k = 0, r = 0; k < o->n; ++k) {
+    if (!has_rest(o, &o->list[k])) continue;
+    o->rest_pair[2 * r] = o->list[k].a, o->rest_pair[2 * r + 1] = o->list[k].b;
+    o->rest_depth[r++] = o->list[k].at.depth;
+  }
+  PetscCall(field_table_add_group(fields, "contact/rest_overlaps", FIELD_GROUP_PLAIN, &o->n_rest, o, &group));
+  group->restored = set_laws;
+  PetscCall(field_table_add(fields, group, "depth", "m", FIELD_F64, 1, &o->rest_depth, FIELD_CHECKPOINT,
+                            "overlap at the start of the run that is not yet corrected"));
+  PetscCall(set_laws(o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void scene_overlaps_relax(scene_overlaps *o, double dt)
+{
+  if (o->n_rest == 0) return;
+  const double given = o->scene.overlap_correction_speed;
+  const double speed = isfinite(given) ? given : o->scene.acceleration_scale * dt;
+  for (int64_t r = 0; r < o->n_rest; ++r) {
+    const int32_t *pair  = o->rest_pair + 2 * r;
+    double         depth = 0.0;
+    for (int64_t k = 0; k < o->n; ++k)
+      if (o->list[k].a == pair[0] && o->list[k].b == pair[1]) depth = o->list[k].at.depth;
+    o->rest_depth[r] = fmax(0.0, fmin(o->rest_depth[r] - speed * dt, depth));
+  }
+  (void)set_laws(o);
+}

@@ -1,0 +1,165 @@
+# Overlaps at the start of a run are errors in all formulations; permitted overlaps add no energy; penetration is the overlap depth of shapes.
+. tests/integration/common.sh
+
+# Materials, and bodies in pairs that are far from each other. Each second body overlaps the first one by a known depth.
+head_of() { # FORMULATION [CONTACT KEYS]
+  cat <<YAML
+stickslip: 1
+name: overlap
+formulation: $1
+gravity: [0, 0, 0]
+time: {end: 0.2, step: 1.0e-3}
+materials:
+  wood: {model: rigid, density: 1000}
+  rubber: {model: linear_corotated, density: 1100, youngs_modulus: 1.0e6, poisson_ratio: 0.3}
+  sand: {model: drucker_prager, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, friction_angle_deg: 30}
+contact: {friction: 0.3${2:-}}
+bodies:
+YAML
+}
+rigid_pairs='
+  box_a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}
+  box_b: {kind: rigid, material: wood, shape: {box: {min: [0.004, 0, 0.09], max: [0.104, 0.1, 0.19]}}}
+  ball_a: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0, 0], radius: 0.05}}}
+  ball_b: {kind: rigid, material: wood, shape: {sphere: {center: [1.08, 0, 0], radius: 0.05}}}
+  twin_a: {kind: rigid, material: wood, shape: {box: {min: [2, 0, 0], max: [2.1, 0.1, 0.1]}}}
+  twin_b: {kind: rigid, material: wood, shape: {box: {min: [2, 0, 0], max: [2.1, 0.1, 0.1]}}}
+  ring: {kind: rigid, material: wood, shape: {torus: {center: [3, 0, 0], axis: [0, 0, 1], major_radius: 0.05, minor_radius: 0.02}}}
+  plate: {kind: static, shape: {box: {min: [2.8, -0.2, -0.1], max: [3.2, 0.2, -0.017]}}}
+  pill: {kind: rigid, material: wood, shape: {capsule: {from: [4, 0, 0], to: [4.1, 0, 0], radius: 0.02}}}
+  can: {kind: rigid, material: wood, shape: {cylinder: {from: [4.05, 0, 0.015], to: [4.05, 0, 0.1], radius: 0.03}}}
+  pair: {kind: rigid, material: wood, shape: {union: [{box: {min: [5, 0, 0], max: [5.1, 0.1, 0.1]}}, {box: {min: [5.05, 0, 0.05], max: [5.15, 0.1, 0.15]}}]}}
+  stone: {kind: rigid, material: wood, shape: {sphere: {center: [5.18, 0.05, 0.1], radius: 0.04}}}
+  low: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: -1}}}
+  sunk: {kind: rigid, material: wood, shape: {cylinder: {from: [6, 0, -1.003], to: [6, 0, -0.9], radius: 0.03}}}'
+soft_pairs='
+  block: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [7, 0, 0], max: [7.1, 0.1, 0.1]}}}
+  press: {kind: static, shape: {box: {min: [6.9, -0.1, 0.093], max: [7.2, 0.2, 0.2]}}}
+  soft_a: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [8, 0, 0], max: [8.1, 0.1, 0.1]}}}
+  soft_b: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [8, 0, 0], max: [8.1, 0.1, 0.1]}}}
+  heap: {kind: mpm, material: sand, spacing: 0.02, shape: {box: {min: [9, 0, 0], max: [9.1, 0.1, 0.1]}}}
+  post: {kind: static, shape: {box: {min: [9.04, 0.04, -0.1], max: [9.3, 0.3, 0.3]}}}'
+rods='
+  rod: {kind: rod, material: rubber, section: {circle: 0.005}, curve: {line: {from: [10, 0, 0], to: [10.2, 0, 0]}}, segments: 10}
+  wall: {kind: static, shape: {box: {min: [9.9, -0.1, -0.2], max: [10.3, 0.1, -0.003]}}}
+  over: {kind: rod, material: rubber, section: {circle: 0.005}, curve: {line: {from: [10.1, -0.1, 0.008], to: [10.1, 0.1, 0.008]}}, segments: 10}'
+
+# expect A B DEPTH: the message about the pair, in either order
+expect() {
+  grep -E "bodies\.($1|$2): (its part [a-z.]* )?overlaps \"?($1|$2)\"? by $3 m at" "$work/out" >/dev/null ||
+    { cat "$work/out"; fail "no overlap of $1 and $2 by $3 m"; }
+}
+
+{ head_of exact; echo "$rigid_pairs"; } >"$work/rigid.yaml"
+for f in exact convex penalty; do
+  more=''; [ $f = penalty ] && more='contact.stiffness=1.0e4'
+  status 2 "$program" check "$work/rigid.yaml" --set formulation=$f ${more:+--set $more}
+  grep -E '^[^:]*rigid\.yaml:[0-9]+:[0-9]+: bodies' "$work/out" >/dev/null || fail "no position"
+  expect box_a box_b 0.01
+  expect ball_a ball_b 0.02
+  expect twin_a twin_b 0.1
+  expect ring plate 0.003
+  expect pill can 0.005
+  expect pair stone 0.01
+  expect low sunk 0.003
+  [ "$(grep -c overlaps "$work/out")" = 7 ] || { cat "$work/out"; fail "not seven pairs"; }
+  pass "$f: seven pairs of rigid bodies with depth and position"
+done
+
+{ head_of convex; echo "$soft_pairs"; } >"$work/soft.yaml"
+status 2 "$program" check "$work/soft.yaml"
+expect block press 0.007
+expect soft_a soft_b '0\.[0-9]*'
+expect heap post '0\.[0-9]*'
+[ "$(grep -c overlaps "$work/out")" = 3 ] || { cat "$work/out"; fail "not three pairs"; }
+pass "convex: FEM in a solid, coincident FEM bodies, particles in a solid"
+
+{ head_of exact; echo "$rods"; } >"$work/rods.yaml"
+status 2 "$program" check "$work/rods.yaml"
+expect rod wall 0.002
+expect rod over 0.002
+[ "$(grep -c overlaps "$work/out")" = 2 ] || { cat "$work/out"; fail "not two pairs"; }
+pass "exact: rods in a solid and in each other"
+
+# Exempt and permitted pairs, and touching ones.
+status 0 "$program" check "$work/rods.yaml" --set contact.initial_overlap=permit
+status 0 "$program" check "$work/rods.yaml" --set 'contact.pairs=[{between: [rod, wall], contact: false}, {between: [rod, over], initial_overlap: permit}]'
+status 2 "$program" check "$work/rods.yaml" --set contact.initial_overlap=permit --set 'contact.pairs=[{between: [rod, wall], initial_overlap: reject}]'
+cat >"$work/touch.yaml" <<YAML
+$(head_of exact)
+  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0.1}}}
+  box: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0.1], max: [0.1, 0.1, 0.2]}}}
+  top: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0.2], max: [0.1, 0.1, 0.3], }, rotate_deg: 30, axis: [0, 0, 1]}}
+  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.05, 0.05, 0.37], radius: 0.07}}}
+YAML
+for f in exact convex penalty; do status 0 "$program" check "$work/touch.yaml" --set formulation=$f --set contact.stiffness=1e4; done
+pass "contact: false, initial_overlap and touching surfaces"
+
+# A permitted overlap adds no energy. Without gravity, contact separates the bodies at less than 1 cm/s per step of gravity.
+largest() { # COLUMN
+  whole_column "$1" | awk 'BEGIN { m = 0 } $1 > m { m = $1 } END { print m }'
+}
+energy() { # FORMULATION CONTACT BODIES LIMIT: largest kinetic energy [J]
+  rm -rf "$work/whole"
+  { head_of "$1" ", initial_overlap: permit$2"; echo "$3"; } >"$work/energy.yaml"
+  status 0 "$program" run "$work/energy.yaml" --out "$work/whole" --threads 1 --no-picture --quiet
+  awk -v got="$(largest kinetic_energy)" -v most="$4" 'BEGIN { print got; exit !(got > 0 && got < most) }' || fail "$1$2: kinetic energy $(largest kinetic_energy) J"
+}
+balls='
+  ball_a: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0, 0], radius: 0.05}}}
+  ball_b: {kind: rigid, material: wood, shape: {sphere: {center: [1.08, 0, 0], radius: 0.05}}}'
+block='
+  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}
+  block: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0, 0, -0.01], max: [0.1, 0.1, 0.09]}}}'
+rod='
+  rod: {kind: rod, material: rubber, section: {circle: 0.005}, curve: {line: {from: [10, 0, 0], to: [10.2, 0, 0]}}, segments: 10}
+  wall: {kind: static, shape: {box: {min: [9.9, -0.1, -0.2], max: [10.1, 0.1, 0.001]}}}'
+for scene in "$balls" "$block" "$rod"; do
+  energy exact '' "$scene" 1e-3
+  energy convex '' "$scene" 1e-3
+  energy convex ', stiffness: 1.0e4' "$scene" 1e-3
+  energy penalty ', stiffness: 1.0e4' "$scene" 1e-3
+done
+pass "permitted overlaps: kinetic energy below 1 mJ in every formulation, with springs and without"
+energy penalty ', stiffness: 1.0e4, pairs: [{between: [ball_a, ball_b], initial_overlap: preload}]' "$balls" 10
+awk -v got="$(largest kinetic_energy)" 'BEGIN { exit !(got > 1) }' || fail "preload stores no energy"
+pass "preload: the springs start compressed"
+
+# penetration: boxes with an offset of 4 mm and a ball, at depths that their contact points do not measure.
+cat >"$work/depth.yaml" <<YAML
+$(head_of penalty ', stiffness: 1.0, initial_overlap: preload')
+  low: {kind: static, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}
+  high: {kind: static, shape: {box: {min: [0.004, 0, 0.08], max: [0.104, 0.1, 0.18]}}}
+  probe: {kind: rigid, material: wood, shape: {sphere: {center: [0.05, 0.05, 0.2], radius: 0.025}}}
+  far: {kind: rigid, material: wood, shape: {sphere: {center: [5, 0, 0], radius: 0.05}}}
+measure:
+  all: {quantity: penetration}
+  one: {quantity: penetration, body: probe, other: high}
+  none: {quantity: penetration, body: far}
+YAML
+rm -rf "$work/whole"
+status 0 "$program" run "$work/depth.yaml" --out "$work/whole" --threads 1 --no-picture --quiet --steps 1
+for m in all:0.0049 one:0.0049; do
+  awk -F, -v least="${m#*:}" 'END { exit !($3 > least && $3 < 0.0051) }' "$work/whole/measure/${m%:*}.csv" || { cat "$work/whole/measure/${m%:*}.csv"; fail "measure ${m%:*}"; }
+done
+awk -F, 'END { exit $3 != 0 }' "$work/whole/measure/none.csv" || fail "measure none"
+[ "$(whole_column penetration_body_a | tail -n 1)/$(whole_column penetration_body_b | tail -n 1)" = 1/2 ] || fail "bodies of the deepest overlap"
+pass "penetration: depth and bodies of the deepest overlap, of the scene and of pairs"
+
+# A ball on an FEM block between four nodes: the points are far from the deepest part of the patch.
+cat >"$work/few.yaml" <<YAML
+$(head_of penalty ', stiffness: 2.0e2' | sed 's/^gravity.*/gravity: [0, 0, -9.81]/')
+  block: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}, hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 0.01]}}}]}
+  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.075, 0.075, 0.1501], radius: 0.05}}, surface_spacing: 0.2}
+YAML
+status 0 "$program" run "$work/few.yaml" --out "$work/few" --threads 1 --no-picture
+says "block, ball: overlap by"; says "few-contact-points"; says "deep-overlap"
+pass "warnings: a ball that sinks between four nodes"
+
+# check lists the detectors of all pairs, in every formulation.
+status 0 "$program" check "$here/small.yaml"; says "contacts are detected between"
+status 0 "$program" check "$here/hybrid.yaml"; says "contacts are detected between"
+status 0 "$program" check "$work/touch.yaml"; says "convex solids"
+status 0 "$program" check "$work/touch.yaml" --set formulation=penalty --set contact.stiffness=1e4; says "points and level sets"
+pass "check lists contact detectors"
+echo "$count passed"
