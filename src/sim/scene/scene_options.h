@@ -23,7 +23,7 @@ typedef struct {
   bool     contact;                                    /* false: the two are never in contact */
 } contact_pair_options;
 typedef struct {
-  double friction, stiffness; /* NaN: not given */
+  double friction, stiffness; /* NaN: not given; stiffness -INFINITY: `auto`, see contact_stiffness.h */
   double restitution;
   double overlap_correction,
       overlap_correction_speed; /* share of an overlap corrected per step (exact, monolith); speed [m/s], NaN: not given */
@@ -69,6 +69,7 @@ typedef struct scene_options {
   bool                     keeps_origins;         /* some measure compares with initial positions */
   bool                     keeps_problem;         /* output.fclib > 0: the last contact problem must be available */
   const key_list          *transparent;           /* picture.transparent: names of bodies, checked by the scene; NULL: not given */
+  key_list                 ignored_warnings;      /* const char *: codes of warning_codes.h that are not reported */
   const document_node     *root;                  /* root of the job's document, for positions in errors */
 } scene_options;
 
