@@ -122,6 +122,12 @@ status 0 "$program" sweep sweep.yaml --dry-run --check --no-warn soft-contact
 grep -q 'warning:.*soft-contact' out && { cat out; fail "sweep --no-warn has no effect"; }
 pass "warnings are printed, disabled, stored; unknown codes are errors"
 
+# Every code in the source is in the table, so that it is documented and can be disabled.
+for code in $(cat $(grep -rlE 'warning_list_add\(' "$here"/../../src --include=*.c | grep -v core/warning_list) | tr '\n' ' ' | grep -oE 'warning_list_add\( *[^,;]*, *"[a-z-]+"' | grep -oE '"[a-z-]+"$' | tr -d '"' | sort -u); do
+  grep -qF "\`$code\`" "$here"/../../docs/reference/warnings.md || fail "code $code is not in the table of warnings"
+done
+pass "all codes are documented"
+
 # ---- all errors at once: keys, scene, pairs, measures, fields, options of PETSc ----
 sed 's/^name: base/nmae: base/;s/material: steel, shape/material: stel, shape/;s/body: box/body: soft, radius: 1/;s/spacing: 0.03/spacing: 0.03, mass: 1/
   $a output: {fields: [velocty]}

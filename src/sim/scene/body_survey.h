@@ -8,7 +8,7 @@
 
 typedef struct {
   bool    is_free;         /* it has unknowns and can move */
-  bool    is_held;         /* nodes are held, or springs, joints, a force or a prescribed motion support it */
+  bool    is_held;         /* nodes are constrained, or springs, joints, a force or a prescribed motion support it */
   int64_t n_points;        /* vertices of the surface, surface nodes, nodes of a curve, or particles; 0: unbounded obstacle */
   int64_t n_bottom;        /* points of the lowest layer along gravity, at least 1 */
   double  min[3], max[3];  /* bounds of the points, or of the level sets of an obstacle [m]; infinite if unbounded */

@@ -115,7 +115,7 @@ static void range_along(const body_survey *b, const double d[3], double *lo, dou
 /* Displacement along gravity during the run without contact. */
 static double fall_of(const subject *c, int i) { return v3_dot(c->body[i].v, c->down) * c->end + 0.5 * c->g * c->end * c->end; }
 
-/* True if body i can hit body j on its fall: j is below or beside it within the distance, and the projections overlap. Bodies with prescribed
+/* True if body i can hit body j on its fall: j is below or next to it within the distance, and the projections overlap. Bodies with prescribed
  * motion can be anywhere later, so they always count. */
 static bool falls_on(const subject *c, int i, int j, double fall)
 {
@@ -134,7 +134,7 @@ static bool falls_on(const subject *c, int i, int j, double fall)
     range_along(a, normal, &lo, &hi);
     const double approach = -v3_dot(normal, c->down) * fall - fmin(0.0, v3_dot(normal, horizontal)) * c->end;
     if (lo - offset <= approach && v3_dot(normal, c->down) < -1e-3) return true;
-    if (v3_dot(normal, c->down) < 1e-3 && lo - offset < 0.1 * a->reach) return true; /* a wall beside it: wedged by friction */
+    if (v3_dot(normal, c->down) < 1e-3 && lo - offset < 0.1 * a->reach) return true; /* a wall next to it: wedged by friction */
   }
   if (n_solids > 0 && solid[0].kind == CONVEX_HALF_SPACE) return false;
   v3_cross(side[0], c->down, fabs(c->down[0]) < 0.9 ? (const double[3]){1, 0, 0} : (const double[3]){0, 1, 0});

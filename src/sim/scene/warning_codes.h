@@ -21,6 +21,10 @@
   X("coarse-curvature", "start", "the edges of a mesh exceed 0.9 radii of the curved surface that it represents: choose a finer spacing") \
   X("frame-interval", "start", "the interval of frames gives no frame, or more than 100,000 frames: change time.frame") \
   X("duration", "start", "the run has fewer than 2 or more than 1e8 steps: check time.end and time.step") \
+  X("within-thickness", "start", "under hybrid, bodies start closer than the thickness of impulses, so contact moves them apart: move them, or set a smaller thickness")   \
+  X("few-vertices", "start", "contact with an obstacle that is no union of convex solids acts only at the few vertices of a body: set surface_spacing, or make the obstacle a union")   \
+  X("edges-pass", "start", "edges of rigid triangle surfaces pass through each other, because restitution, friction_direction or lagged forces exclude contact of edges: use convex solids, or remove these keys")   \
+  X("until-not-finite", "run", "an expression of until is infinite or undefined although its measures are finite: correct the expression")   \
   X("deep-overlap", "run", "bodies overlap by more than a tenth of the spacing or of the body: choose a larger stiffness or a shorter step") \
   X("few-contact-points", "run", "a pair of bodies has too few contact points for its size: choose a finer spacing") \
   X("too-few-patch-points", "run", "a contact patch has too few contact points for its area: choose a finer spacing") \
