@@ -9,5 +9,6 @@ i=tests/integration
   "$program" schema job --expert >"$folder/expert.md" &&
   "$program" schema history >"$folder/history.md" &&
   "$program" schema files >"$folder/files.md" &&
+  "$program" schema warnings >"$folder/warnings.md" &&
   "$program" schema fields --job $i/small.yaml --job $i/exact.yaml --job $i/hybrid.yaml --job $i/monolith.yaml --job $i/materials.yaml \
     --job jobs/rod/models.yaml --job validation/cases/edges-slide/case.yaml >"$folder/fields.md"

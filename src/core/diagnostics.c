@@ -48,6 +48,21 @@ static char *copy_text(const char *s)
   return copy;
 }
 
+/* Append a complete line. */
+static void append_line(diagnostics *d, document_mark mark, const char *line)
+{
+  if (d->n == d->capacity) {
+    const int capacity = 2 * d->capacity;
+    if (memory_resize("diagnostics", capacity, sizeof *d->item, &d->item)) {
+      fprintf(stderr, "%s\n", line); /* out of memory: the error must not be lost, and the count is > 0 by now */
+      return;
+    }
+    d->capacity = capacity;
+  }
+  d->item[d->n] = (diagnostic){copy_text(line), mark.line > 0 ? copy_text(mark.file) : NULL, mark.line, mark.column, d->n};
+  ++d->n;
+}
+
 static void diagnostics_add_entry(diagnostics *d, document_mark mark, const char *path, const char *format, va_list arguments)
 {
   char line[MAX_LINE];
@@ -59,17 +74,7 @@ static void diagnostics_add_entry(diagnostics *d, document_mark mark, const char
   /* the text may quote the user's file: keep it to one line and away from the terminal's control codes */
   for (unsigned char *c = (unsigned char *)line; *c; ++c)
     if (*c < 0x20 || *c == 0x7f) *c = *c == '\n' || *c == '\t' ? ' ' : '?';
-
-  if (d->n == d->capacity) {
-    const int capacity = 2 * d->capacity;
-    if (memory_resize("diagnostics", capacity, sizeof *d->item, &d->item)) {
-      fprintf(stderr, "%s\n", line); /* out of memory: the error must not be lost, and the count is > 0 by now */
-      return;
-    }
-    d->capacity = capacity;
-  }
-  d->item[d->n] = (diagnostic){copy_text(line), mark.line > 0 ? copy_text(mark.file) : NULL, mark.line, mark.column, d->n};
-  ++d->n;
+  append_line(d, mark, line);
 }
 
 void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const char *format, ...)
@@ -123,6 +128,21 @@ const char *diagnostics_text(const diagnostics *d, int i)
 {
   SS_ASSERT(i >= 0 && i < d->n);
   return d->item[i].text ? d->item[i].text : "(no memory left for this message)";
+}
+
+document_mark diagnostics_mark(const diagnostics *d, int i) { return (document_mark){d->item[i].file, d->item[i].line, d->item[i].column}; }
+
+static bool has_text(const diagnostics *d, const char *text)
+{
+  for (int i = 0; i < d->n; ++i)
+    if (strcmp(diagnostics_text(d, i), text) == 0) return true;
+  return false;
+}
+
+void diagnostics_merge(diagnostics *d, const diagnostics *from)
+{
+  for (int i = 0; i < from->n; ++i)
+    if (!has_text(d, diagnostics_text(from, i))) append_line(d, diagnostics_mark(from, i), diagnostics_text(from, i));
 }
 
 static int diagnostics_compare(const void *a, const void *b)

@@ -20,7 +20,11 @@ void diagnostics_add_under(diagnostics *d, const document_node *node, const char
 bool        diagnostics_take(diagnostics *d, const document_node *node, const char *path, const char *key, PetscErrorCode code);
 int         diagnostics_count(const diagnostics *d);
 const char *diagnostics_text(const diagnostics *d, int i); /* entry i, 0 <= i < diagnostics_count; owned by the list */
-void        diagnostics_sort(diagnostics *d);              /* by file, line and column */
+/* Position of entry i; line 0: none. The file name is owned by the list. */
+document_mark diagnostics_mark(const diagnostics *d, int i);
+/* Copy the entries of `from` that `d` does not contain, compared by their whole text. */
+void diagnostics_merge(diagnostics *d, const diagnostics *from);
+void diagnostics_sort(diagnostics *d); /* by file, line and column */
 /* If the list is not empty: sort it, print its entries to `out` and return PETSC_ERR_USER_INPUT. This error has no message, as the list is printed. */
 PetscErrorCode diagnostics_close(diagnostics *d, FILE *out);
 /* The name most similar to `word` among n names, for "did you mean". NULL if no name is similar (edit distance, common beginning). */

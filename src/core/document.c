@@ -196,12 +196,14 @@ static PetscErrorCode step_index(document *doc, document_node *at, const char *p
   int64_t     i = 0;
 
   PetscFunctionBegin;
-  PetscCheck(*c >= '0' && *c <= '9', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected a number after \"[\"", path);
+  const bool appends = *c == ']';
+  PetscCheck(appends || (*c >= '0' && *c <= '9'), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected a number after \"[\"", path);
   for (; *c >= '0' && *c <= '9'; ++c) i = i < 1000000000 ? 10 * i + (*c - '0') : i;
   PetscCheck(*c == ']', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected \"]\" after the number", path);
   if (at->kind == DOCUMENT_NULL) at->kind = DOCUMENT_SEQUENCE;
   PetscCheck(at->kind == DOCUMENT_SEQUENCE, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: \"%.*s\" is not a list, so it has no entries",
              path, (int)(*p - path), path);
+  if (appends) i = at->n;
   PetscCheck(i <= at->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: the list has %d entries, counted from 0, and no entry %lld",
              path, at->n, (long long)i);
   if (i == at->n) {

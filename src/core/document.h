@@ -46,7 +46,7 @@ const document_node *document_find(const document_node *mapping, const char *key
 /* Remove child i from a mapping or a sequence; its storage remains owned by the document. */
 void document_remove(document_node *parent, int i);
 /* Replace the value at `dotted.path[2].to.key` by the node `value`, for the option --set. Missing mappings along the path are created. An index equal
- * to the length of a list appends an entry. PETSC_ERR_USER_INPUT with the reason if the path does not match the tree. */
+ * to the length of a list, or [] without index, appends an entry. PETSC_ERR_USER_INPUT with the reason if the path does not match the tree. */
 PetscErrorCode document_override(document *doc, const char *path, document_node *value);
 /* Write a node as YAML in block style; reading this text gives an equal tree. Used to store the resolved job. */
 PetscErrorCode document_write(const document_node *node, char **text); /* memory_free(text) */

@@ -52,6 +52,26 @@ static void report_error(parser *p, const char *problem)
   p->where   = p->at;
 }
 
+/* Message about a character that no operator begins with; explains operators of other languages. */
+static const char *problem_at(const char *at)
+{
+  static const struct {
+    const char *token, *problem;
+  } others[] = {{"&", "there is no operator \"and\"; multiply: (a) * (b) is 1 if both are true"},
+                {"|", "there is no operator \"or\"; write max(a, b), which is 1 if one of them is true"},
+                {"!", "there is no operator \"not\"; write (a) == 0"},
+                {"*", "a power is written a^b"},
+                {"=", "a comparison is written a == b"},
+                {"<", "comparisons cannot be chained; write (a < b) * (b < c)"},
+                {">", "comparisons cannot be chained; write (a > b) * (b > c)"},
+                {",", "unexpected comma; the decimal mark is a point"},
+                {"and", "there is no operator \"and\"; multiply: (a) * (b) is 1 if both are true"},
+                {"or", "there is no operator \"or\"; write max(a, b), which is 1 if one of them is true"}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
+    if (strncmp(at, others[i].token, strlen(others[i].token)) == 0) return others[i].problem;
+  return "unexpected character";
+}
+
 static void emit(parser *p, operation op, int var, double constant)
 {
   expression *e = p->e;
@@ -134,8 +154,12 @@ static void parse_name(parser *p)
   if (n == 2 && strncmp("pi", start, 2) == 0) emit(p, OP_CONSTANT, 0, 3.14159265358979323846);
   else if (n == 1 && *start == 'e') emit(p, OP_CONSTANT, 0, 2.71828182845904523536);
   else {
-    p->at = start;
-    report_error(p, "unknown name");
+    const char *logical = n == 3 && strncmp("and", start, 3) == 0   ? "&&"
+                          : n == 2 && strncmp("or", start, 2) == 0  ? "||"
+                          : n == 3 && strncmp("not", start, 3) == 0 ? "!"
+                                                                    : NULL;
+    p->at               = start;
+    report_error(p, logical ? problem_at(logical) : "unknown name");
   }
 }
 
@@ -154,7 +178,7 @@ static void parse_primary(parser *p)
   } else if (is_letter(*p->at)) {
     parse_name(p);
   } else {
-    report_error(p, *p->at ? "expected a number, a name or (" : "unexpected end");
+    report_error(p, *p->at && strchr("!*&|=", *p->at) ? problem_at(p->at) : *p->at ? "expected a number, a name or (" : "unexpected end");
   }
 }
 
@@ -384,7 +408,7 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
   if (strlen(text) > EXPRESSION_MAX_LENGTH) report_error(&p, "too long");
   if (!p.problem) parse_choice(&p);
   skip_space(&p);
-  if (!p.problem && *p.at) report_error(&p, "unexpected character");
+  if (!p.problem && *p.at) report_error(&p, problem_at(p.at));
   if (!p.problem && stack_needed(*out) > STACK) report_error(&p, "nested too deeply");
   if (p.problem) {
     expression_destroy(out);

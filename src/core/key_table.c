@@ -94,7 +94,7 @@ void key_spec_words(const key_spec *spec, char *out, size_t size)
   switch (spec->type) {
   case KEY_BOOL: (void)snprintf(out, size, "true or false"); return;
   case KEY_INT: (void)snprintf(out, size, "a whole number%s%s", in, unit); return;
-  case KEY_REAL: (void)snprintf(out, size, "a number%s%s", in, unit); return;
+  case KEY_REAL: (void)snprintf(out, size, "a number%s%s%s%s", in, unit, spec->word ? " or " : "", spec->word ? spec->word : ""); return;
   case KEY_REALS: (void)snprintf(out, size, "a list of %d numbers%s%s", spec->count, in, unit); return;
   case KEY_STRING: (void)snprintf(out, size, "a text"); return;
   case KEY_PATH: (void)snprintf(out, size, "the path of a file"); return;
@@ -118,7 +118,7 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
   switch (spec->type) {
   case KEY_BOOL: (void)snprintf(out, size, "%strue%s or %sfalse%s", quote, quote, quote, quote); return;
   case KEY_INT: (void)snprintf(out, size, "whole number"); return;
-  case KEY_REAL: (void)snprintf(out, size, "number"); return;
+  case KEY_REAL: (void)snprintf(out, size, spec->word ? "number or %s%s%s" : "number", quote, spec->word, quote); return;
   case KEY_REALS: (void)snprintf(out, size, "%d numbers", spec->count); return;
   case KEY_STRING: (void)snprintf(out, size, "text"); return;
   case KEY_PATH: (void)snprintf(out, size, "path of a file"); return;
@@ -227,6 +227,7 @@ typedef struct {
   int                  depth;
   const document_node *root;    /* of the conditions of keys */
   const key_rename    *renames; /* NULL: none */
+  const key_slip      *slips;   /* NULL: none */
 } reader;
 
 /* Current position in the tree: a linked list on the stack, converted to text only for an error message. */
@@ -320,6 +321,7 @@ static bool read_number(reader *r, const key_spec *spec, const document_node *no
   one.type = spec->type == KEY_REALS ? KEY_REAL : spec->type;
   key_spec_words(&one, words, sizeof words);
   if (node->kind != DOCUMENT_SCALAR) return expected(r, &one, node, at), false;
+  if (one.type == KEY_REAL && spec->word && !strcmp(node->text, spec->word)) return *real = -INFINITY, true;
   status = whole ? key_text_int(node->text, whole) : key_text_real(node->text, real);
   if (node->is_quoted) {
     report_error(r, node->mark, at, "expected %s, got the text %s%s", words, GOT(node), status == KEY_TEXT_OK ? "; remove the quotes" : "");
@@ -422,6 +424,14 @@ static PetscErrorCode read_path(reader *r, const key_spec *spec, const document_
 
 /* ---- lists ---- */
 
+/* All entries are texts of digits: parts of numbers with a decimal comma. */
+static bool has_whole_numbers(const document_node *node)
+{
+  for (int i = 0; i < node->n; ++i)
+    if (node->value[i]->kind != DOCUMENT_SCALAR || node->value[i]->text[strspn(node->value[i]->text, "+-0123456789")]) return false;
+  return node->n > 0;
+}
+
 static bool check_length(reader *r, const key_spec *spec, const document_node *node, const key_path *at)
 {
   char bounds[100];
@@ -429,7 +439,9 @@ static bool check_length(reader *r, const key_spec *spec, const document_node *n
     char words[KEY_WORDS];
     if (node->n == spec->count) return true;
     key_spec_words(spec, words, sizeof words);
-    report_error(r, node->mark, at, "expected %s, got %d", words, node->n);
+    report_error(r, node->mark, at, "expected %s, got %d%s", words, node->n,
+                 spec->type == KEY_REALS && node->n > spec->count && has_whole_numbers(node) ? "; the decimal mark is a point: 0.5, not 0,5"
+                                                                                             : "");
     return false;
   }
   const key_range range = key_spec_range(spec);
@@ -658,6 +670,87 @@ static PetscErrorCode read_one_of(reader *r, const key_table *table, const docum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static bool has_name(int n, const char *const *names, const char *name)
+{
+  for (int k = 0; k < n; ++k)
+    if (!strcmp(names[k], name)) return true;
+  return false;
+}
+
+/* A list of three numbers; false for any other node. */
+static bool three_numbers(const document_node *node, double x[3])
+{
+  if (!node || node->kind != DOCUMENT_SEQUENCE || node->n != 3) return false;
+  for (int i = 0; i < 3; ++i)
+    if (node->value[i]->kind != DOCUMENT_SCALAR || key_text_real(node->value[i]->text, &x[i]) != KEY_TEXT_OK) return false;
+  return true;
+}
+
+/* `center` and `size` of a box that has the keys min and max. */
+static bool explain_box(const document_node *node, const char *key, int n, const char *const *names, size_t size, char *hint)
+{
+  double     c[3], s[3];
+  const bool is_center = !strcmp(key, "center") || !strcmp(key, "centre"), is_size = !strcmp(key, "size") || !strcmp(key, "half_size");
+  if (!(is_center || is_size) || !has_name(n, names, "min") || !has_name(n, names, "max")) return false;
+  const document_node *center = document_find(node, "center"), *extent = document_find(node, "size"),
+                      *half = document_find(node, "half_size");
+  const double factor       = extent ? 0.5 : 1.0;
+  if (!center) center = document_find(node, "centre");
+  (void)snprintf(hint, size, "a box has min and max: min = center - size/2, max = center + size/2");
+  if (three_numbers(center, c) && three_numbers(extent ? extent : half, s))
+    (void)snprintf(hint, size, "a box has min and max; write min: [%.9g, %.9g, %.9g], max: [%.9g, %.9g, %.9g]", c[0] - factor * s[0],
+                   c[1] - factor * s[1], c[2] - factor * s[2], c[0] + factor * s[0], c[1] + factor * s[1], c[2] + factor * s[2]);
+  return true;
+}
+
+/* An angle with another unit in its name: K or K_rad for K_deg, K_deg for K in rad. */
+static bool explain_angle(const char *key, const document_node *value, int n, const char *const *names, size_t size, char *hint)
+{
+  static const double degree = 0.017453292519943295;
+  char                stem[128], right[140];
+  double              x   = 0.0;
+  const size_t        m   = strlen(key);
+  const bool          rad = m > 4 && !strcmp(key + m - 4, "_rad"), deg = m > 4 && !strcmp(key + m - 4, "_deg");
+  if (m >= sizeof stem) return false;
+  memcpy(stem, key, m + 1);
+  if (rad || deg) stem[m - 4] = 0;
+  (void)snprintf(right, sizeof right, "%s%s", stem, deg ? "" : "_deg");
+  if (!has_name(n, names, right)) return false;
+  const bool is_number = value->kind == DOCUMENT_SCALAR && key_text_real(value->text, &x) == KEY_TEXT_OK;
+  if (is_number && (rad || deg))
+    (void)snprintf(hint, size, "%s is in %s; write %s: %.6g", right, deg ? "rad" : "degrees", right, rad ? x / degree : x * degree);
+  else (void)snprintf(hint, size, "did you mean \"%s\"? It is in %s", right, deg ? "rad" : "degrees");
+  return true;
+}
+
+/* "end:1" without space is one word in YAML. */
+static bool explain_colon(const char *key, int n, const char *const *names, size_t size, char *hint)
+{
+  char        word[128];
+  const char *colon = strchr(key, ':');
+  if (!colon || colon == key || (size_t)(colon - key) >= sizeof word) return false;
+  memcpy(word, key, (size_t)(colon - key));
+  word[colon - key] = 0;
+  if (!has_name(n, names, word)) return false;
+  (void)snprintf(hint, size, "a space must follow the colon: write \"%s: %.60s\"", word, colon + 1);
+  return true;
+}
+
+/* Explanation of a common mistake in the name of a key; false: none. */
+static bool explain_slip(const reader *r, const document_node *node, int i, int n, const char *const *names, const key_path *here,
+                         size_t size, char *hint)
+{
+  const char *key = node->key[i];
+  for (const key_slip *s = r->slips; s && s->given; ++s) {
+    const char *end = strchr(s->given, '.') ? match_path(here, s->given) : NULL;
+    if (!(strchr(s->given, '.') ? end && !*end : !strcmp(s->given, key)) || (s->key && !has_name(n, names, s->key))) continue;
+    (void)snprintf(hint, size, s->now ? "%s" : "write \"%s\"", s->now ? s->now : s->key);
+    return true;
+  }
+  return explain_box(node, key, n, names, size, hint) || explain_angle(key, node->value[i], n, names, size, hint) ||
+         explain_colon(key, n, names, size, hint);
+}
+
 /* `variant` -1: unknown, so the keys of all variants are accepted. */
 static void check_unknown(reader *r, const key_table *table, int variant, const document_node *node, const key_path *at)
 {
@@ -675,7 +768,10 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
     const bool        is_searched = r->d && diagnostics_count(r->d) < MAX_SUGGESTIONS;
     const key_rename *rename      = is_searched ? find_rename(r, &here, NULL) : NULL;
     const char       *nearest     = is_searched ? diagnostics_nearest(key, n, names) : NULL;
-    if (rename && rename->now) report_error(r, node->key_mark[i], &here, "is now %s", rename->now);
+    char              hint[400];
+    if (!rename && is_searched && explain_slip(r, node, i, n, names, &here, sizeof hint, hint))
+      report_error(r, node->key_mark[i], &here, "unknown key; %s", hint);
+    else if (rename && rename->now) report_error(r, node->key_mark[i], &here, "is now %s", rename->now);
     else if (rename) report_error(r, node->key_mark[i], &here, "has been removed: %s; remove it", rename->reason);
     else if (owner)
       report_error(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key,
@@ -687,6 +783,16 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
       report_error(r, node->key_mark[i], &here, n ? "unknown key; allowed keys: %s" : "unknown key; no keys are allowed here%s", words);
     } else report_error(r, node->key_mark[i], &here, "unknown key");
   }
+}
+
+/* "friction 0.3" or "friction:0.3" in place of a mapping. */
+static void explain_text(const char *text, size_t size, char *hint)
+{
+  const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+  if (n > 0 && text[n] == ' ')
+    (void)snprintf(hint, size, "; a colon must follow the key: \"%.*s:%.60s\"", (int)(n < 60 ? n : 60), text, text + n);
+  else if (n > 0 && text[n] == ':')
+    (void)snprintf(hint, size, "; a space must follow the colon: \"%.*s: %.60s\"", (int)(n < 60 ? n : 60), text, text + n + 1);
 }
 
 /* The variant given, or the one with a similar name, or -1. */
@@ -731,7 +837,9 @@ static PetscErrorCode read_table(reader *r, const key_table *table, const docume
   }
   PetscCall(key_table_expand(table, r->doc, &node));
   if (node && node->kind != DOCUMENT_MAPPING && node->kind != DOCUMENT_NULL) {
-    report_error(r, node->mark, at, "expected a mapping of keys to values, got %s", GOT(node));
+    char hint[160] = "";
+    if (node->kind == DOCUMENT_SCALAR && !node->is_quoted) explain_text(node->text, sizeof hint, hint);
+    report_error(r, node->mark, at, "expected a mapping of keys to values, got %s%s", GOT(node), hint);
     node = NULL;
   }
   if (!node) r->d = NULL;
@@ -759,7 +867,7 @@ static PetscErrorCode read_table(reader *r, const key_table *table, const docume
 PetscErrorCode key_table_read(const key_table *table, document *owner, const document_node *mapping, const char *where, diagnostics *d,
                               const void **out)
 {
-  reader         r    = {.doc = owner, .d = d, .renames = table->renames};
+  reader         r    = {.doc = owner, .d = d, .renames = table->renames, .slips = table->slips};
   const key_path root = {NULL, where ? where : "", 0};
   int            variant;
 
@@ -1088,6 +1196,7 @@ static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, doc
     break;
   case KEY_REAL:
     if (isfinite(*(const double *)member)) PetscCall(write_scalar(doc, key_text_of_real(*(const double *)member, text), out));
+    else if (spec->word && *(const double *)member == -INFINITY) PetscCall(write_scalar(doc, spec->word, out));
     break;
   case KEY_REALS:
     if (isfinite(*(const double *)member)) PetscCall(write_reals(doc, spec->count, member, out));

@@ -52,6 +52,7 @@ typedef struct {
   const char        *fallback;    /* default, as YAML text ("0.5", "[0, 0, -9.81]", "quadratic"); NULL: required, unless is_optional */
   bool               is_optional; /* may be absent without default, see "absent" above */
   bool               is_input;    /* KEY_PATH: must name a readable file; key_table_read checks it */
+  const char        *word;        /* KEY_REAL: a word accepted in place of the number, stored as -INFINITY; NULL: none */
   double             min, max;    /* inclusive range for numbers; both 0: no limit; -INFINITY or INFINITY: no limit on this side.
                                    KEY_LIST, KEY_NAMED, KEY_STRINGS: range of the number of entries */
   bool               is_open;     /* the bounds themselves are excluded, e.g. min = 0 means > 0 */
@@ -78,6 +79,14 @@ typedef struct {
   const char *old, *now, *reason;
 } key_rename;
 
+/* A name that users often write in place of a key, for the error message "unknown key; write NOW".
+ *   given  name of the key ("mu"), at any place; or its path as in key_rename ("bodies.*.mass")
+ *   key    the slip applies only in a mapping that has this key; NULL: in any mapping
+ *   now    text of the message; NULL: the name `key` */
+typedef struct {
+  const char *given, *key, *now;
+} key_slip;
+
 struct key_table {
   const char        *name;        /* title of the section in the manual, e.g. "bodies.mpm" */
   const char        *help;        /* one paragraph for the manual */
@@ -89,6 +98,7 @@ struct key_table {
   const char *shorthand; /* key for a value that is no mapping: `x` is read as {shorthand: x}, and where a list of this table is expected,
                                    as a list of this one entry; not with variants or is_one_of. NULL: none */
   const key_rename *renames; /* read only from the table passed to key_table_read. NULL: none */
+  const key_slip   *slips;   /* the same; ends with given == NULL */
 };
 
 /* Entries of KEY_NAMED and KEY_LIST. KEY_STRINGS uses `value` as const char *. */

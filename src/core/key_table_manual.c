@@ -384,8 +384,10 @@ static void json_type(writer *w, const key_spec *k)
   case KEY_BOOL: text_printf(b, "\"type\": \"boolean\""); break;
   case KEY_INT:
   case KEY_REAL:
+    if (k->word) text_printf(b, "\"anyOf\": [{\"const\": \"%s\"}, {", k->word);
     text_printf(b, "\"type\": \"%s\"", k->type == KEY_INT ? "integer" : "number");
     json_bounds(w, k);
+    if (k->word) text_put(b, "}]");
     break;
   case KEY_REALS:
     text_printf(b, "\"type\": \"array\", \"minItems\": %d, \"maxItems\": %d, \"items\": {\"type\": \"number\"", k->count, k->count);

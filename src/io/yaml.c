@@ -1,5 +1,6 @@
 /* Reader of YAML files, see yaml.h: files and includes, events of libyaml, merge keys. */
 #include "io/yaml.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -219,6 +220,34 @@ static bool is_tab_at(const reader *r, yaml_mark_t at)
   return false;
 }
 
+/* Search the lines first ... last (counted from 0) for a key without colon, or without space after its colon. Returns a text for the end of the error
+ * message, valid until the next call; "": none found. */
+static const char *find_mistake(const reader *r, size_t first, size_t last)
+{
+  static char hint[200];
+  const char *p = r->file->bytes, *end = p + r->file->n;
+  for (size_t line = 0; p < end && line <= last; ++line) {
+    const char  *next = memchr(p, '\n', (size_t)(end - p)), *stop = next ? next : end;
+    const size_t n = (size_t)(stop - p);
+    size_t       i = 0, w;
+    while (i < n && (p[i] == ' ' || p[i] == '-' || p[i] == '{')) ++i;
+    for (w = i; w < n && (isalnum((unsigned char)p[w]) || p[w] == '_'); ++w) continue;
+    const char *colon = memchr(p + i, ':', n - i), *word = p + i;
+    p = next ? next + 1 : end;
+    if (line < first || w == i || !isalpha((unsigned char)*word)) continue;
+    const int n_word = (int)(w - i < 40 ? w - i : 40), n_rest = (int)(n - w < 60 ? n - w : 60);
+    hint[0] = 0;
+    if (colon == word + (w - i) && w + 1 < n && colon[1] != ' ' && colon[1] != '\r')
+      snprintf(hint, sizeof hint, "; line %zu: a space must follow the colon: \"%.*s: %.*s\"", line + 1, n_word, word, n_rest - 1,
+               colon + 1);
+    else if (!colon && w == n) snprintf(hint, sizeof hint, "; line %zu may lack a colon: \"%.*s:\"", line + 1, n_word, word);
+    else if (!colon && word[w - i] == ' ')
+      snprintf(hint, sizeof hint, "; line %zu may lack a colon: \"%.*s:%.*s\"", line + 1, n_word, word, n_rest, word + (w - i));
+    if (hint[0]) return hint;
+  }
+  return "";
+}
+
 static void explain_failure(reader *r)
 {
   const yaml_parser_t *p       = &r->parser;
@@ -233,10 +262,13 @@ static void explain_failure(reader *r)
   } else if (is_tab_at(r, p->problem_mark)) {
     diagnostics_add(r->b->d, mark_of(r, p->problem_mark), NULL, "YAML error: %s; a tab cannot indent, use spaces", problem);
   } else if (p->context) {
-    diagnostics_add(r->b->d, mark_of(r, p->problem_mark), NULL, "YAML error: %s (%s that began in line %zu)", problem, p->context,
-                    p->context_mark.line + 1);
+    const char *hint = find_mistake(r, p->context_mark.line, p->problem_mark.line);
+    diagnostics_add(r->b->d, mark_of(r, p->problem_mark), NULL, "YAML error: %s (%s that began in line %zu)%s", problem, p->context,
+                    p->context_mark.line + 1, hint);
   } else {
-    diagnostics_add(r->b->d, mark_of(r, p->problem_mark), NULL, "YAML error: %s", problem);
+    const size_t line = p->problem_mark.line;
+    diagnostics_add(r->b->d, mark_of(r, p->problem_mark), NULL, "YAML error: %s%s", problem,
+                    find_mistake(r, line > 0 ? line - 1 : 0, line));
   }
 }
 

@@ -115,7 +115,10 @@ static PetscErrorCode command_render(const command_line *line, exit_code *code)
   double      size[2] = {NAN, NAN};
   PetscCall(render_view_of_run(dir, &view, &owner));
   *code = SS_EXIT_BAD_INPUT;
-  if (command_value(line, "--field")) view.field = command_value(line, "--field");
+  if (command_value(line, "--field")) {
+    view.field = command_value(line, "--field");
+    PetscCall(render_check_field(dir, view.field));
+  }
   const bool is_good = parse_numbers(line, "--eye", 3, ',', view.eye) && parse_numbers(line, "--target", 3, ',', view.target) &&
                        parse_numbers(line, "--range", 2, ',', view.range) && parse_numbers(line, "--size", 2, 'x', size) &&
                        command_integer(line, "--frame", 0, INT64_MAX, -1, &index) && command_integer(line, "--fps", 1, 1000, 20, &fps);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/diagnostics.h"
+#include "sim/scene/warning_codes.h"
 
 const command_option command_common_options[] = {
     {"--help", NULL, false, "show this help"},
@@ -24,6 +26,29 @@ int command_values(const command_line *line, const char *option, const char **ou
   int n = 0;
   for (int i = 0; i < line->n_options; ++i)
     if (strcmp(line->option[i]->name, option) == 0) out[n++] = line->value[i];
+  return n;
+}
+
+/* In the order of warning_code_names. */
+#define X(code, place, help) "ignore_warnings[]=" code,
+static const char *const ignored[] = {WARNING_CODE_TABLE(X)};
+#undef X
+
+int command_overrides(const command_line *line, const char **out)
+{
+  const char *code[COMMAND_MAX_VALUES];
+  const int   n_codes = command_values(line, "--no-warn", code), n_known = (int)(sizeof ignored / sizeof *ignored);
+  int         n = command_values(line, "--set", out);
+  for (int i = 0; i < n_codes && n < COMMAND_MAX_VALUES; ++i) {
+    int k = 0;
+    while (k < n_known && strcmp(code[i], warning_code_names[k]) != 0) ++k;
+    if (k < n_known) out[n++] = ignored[k];
+    if (k < n_known) continue;
+    const char *nearest = diagnostics_nearest(code[i], n_known, warning_code_names);
+    fprintf(stderr, "stickslip: --no-warn %s: no warning has this code%s%s%s\n", code[i],
+            nearest ? "; did you mean \"" : "; see docs/reference/warnings.md", nearest ? nearest : "", nearest ? "\"?" : "");
+    return -1;
+  }
   return n;
 }
 

@@ -42,6 +42,9 @@ extern const command_option command_common_options[]; /* options of every comman
 const char *command_value(const command_line *line, const char *option);
 /* Stores all values of a repeatable option in out [COMMAND_MAX_VALUES] and returns their number. */
 int command_values(const command_line *line, const char *option, const char **out);
+/* Changes of the job by the options --set and --no-warn, as texts "key.path=value" in out [COMMAND_MAX_VALUES]; returns their number. For an unknown
+ * code of --no-warn: prints a message with the most similar code on stderr and returns -1. */
+int command_overrides(const command_line *line, const char **out);
 /* *out: value of an option as an integer in [min, max], or `fallback` if it was not given. For any other value: prints a message on
  * stderr and returns false. */
 bool command_integer(const command_line *line, const char *option, int64_t min, int64_t max, int64_t fallback, int64_t *out);

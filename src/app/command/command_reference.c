@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "optim/friction/friction.h"
+#include "sim/scene/warning_codes.h"
 #include "sim/formulations.h"
 #include "app/command/command_line.h"
 #include "app/command/command_reference.h"
@@ -266,6 +267,21 @@ static PetscErrorCode print_body_reference(const command_line *line, text_buffer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* --- warnings ----------------------------------------------------------------------------------------------------- */
+
+static void print_warning_reference(text_buffer *b)
+{
+  text_printf(b, "# Warnings\n\nA warning reports an implausible job or result that is no error. `check` and `run` print warnings on "
+                 "stderr with their code; the exit "
+                 "code does not change.\n"
+                 "`--no-warn CODE` ignores warnings of one code, in `check`, `run`, `resume` and `sweep`. The job key `ignore_warnings: "
+                 "[CODE, CODE]` has the same "
+                 "effect.\n\n"
+                 "start: found by `check` and at the start of a run. run: found during the time steps.\n\n"
+                 "| code | found | meaning and remedy |\n|---|---|---|\n");
+  for (const warning_code *w = warning_codes; w->code; ++w) text_printf(b, "| `%s` | %s | %s |\n", w->code, w->place, w->help);
+}
+
 /* --- command ------------------------------------------------------------------------------------------------------ */
 
 const command_file *command_file_find(const char *name)
@@ -304,25 +320,27 @@ static PetscErrorCode       command_schema(const command_line *line, exit_code *
     fprintf(stderr, "stickslip schema %s: --job %s\n", kind, has_jobs ? "is required" : "needs fields or bodies");
   else if (file) PetscCall(print_keys(file->table, format, is_expert, &b.data));
   else if (strcmp(kind, "history") == 0) print_history_reference(&b);
+  else if (strcmp(kind, "warnings") == 0) print_warning_reference(&b);
   else if (strcmp(kind, "files") == 0) PetscCall(print_file_reference(&b));
   else if (strcmp(kind, "fields") == 0) PetscCall(print_field_reference(line, &b));
   else if (strcmp(kind, "bodies") == 0) PetscCall(print_body_reference(line, &b));
-  else fprintf(stderr, "stickslip schema %s: expected job, sweep, result, history, files, fields or bodies\n", kind);
+  else fprintf(stderr, "stickslip schema %s: expected job, sweep, result, history, warnings, files, fields or bodies\n", kind);
   PetscCall(b.code);
   if (b.data) fputs(b.data, stdout);
   else *code = SS_EXIT_BAD_INPUT;
   text_clear(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-const command command_schema_entry = {"schema",
-                                      "[job|sweep|result|history|files|fields|bodies]",
-                                      "print references of keys, columns, files and fields",
-                                      "job, sweep, result: the key tables with which the program reads these files, as Markdown, "
-                                      "as a man page, or as JSON Schema for editors.\n"
-                                      "history: the columns of history.csv. files: the files of a run directory. fields: the "
-                                      "groups and fields of checkpoints and frames of these jobs.\n"
-                                      "bodies: the numbers of the bodies of a job, as used in checkpoints and frames.",
-                                      0,
-                                      1,
-                                      schema_options,
-                                      command_schema};
+const command command_schema_entry = {
+    "schema",
+    "[job|sweep|result|history|warnings|files|fields|bodies]",
+    "print references of keys, columns, files and fields",
+    "job, sweep, result: the key tables with which the program reads these files, as Markdown, "
+    "as a man page, or as JSON Schema for editors.\n"
+    "history: the columns of history.csv. warnings: the codes of warnings. files: the files of a run directory. fields: the "
+    "groups and fields of checkpoints and frames of these jobs.\n"
+    "bodies: the numbers of the bodies of a job, as used in checkpoints and frames.",
+    0,
+    1,
+    schema_options,
+    command_schema};

@@ -5,19 +5,20 @@
 #include "core/log.h"
 #include "core/stop.h"
 #include "app/command/command_line.h"
-#include "sim/measure/measure.h"
 #include "app/render/render.h"
 #include "app/report/page.h"
 #include "app/report/report_run.h"
 #include "app/run/allocation.h"
 #include "app/run/run.h"
-#include "sim/formulations.h"
+#include "app/run/run_errors.h"
+#include "app/run/run_estimate.h"
+#include "io/yaml.h"
 #include "sim/scene/scene.h"
-#include "sim/step/petsc_options.h"
 
 static const command_option run_options_table[] = {
     {"--out", "DIR", false, "run directory; default: run/NAME"},
     {"--set", "KEY=VALUE", true, "override any key of the job: --set time.step=5e-4 --set contact.pairs[0].friction=0.3"},
+    {"--no-warn", "CODE", true, "ignore warnings with this code, see docs/reference/warnings.md; the run stores it as ignore_warnings"},
     {"--force", NULL, false, "start again from time 0 if the directory contains a run"},
     {"--continue", NULL, false,
      "continue from the newest checkpoint if the directory contains a run; automatic if SLURM has requeued the job"},
@@ -30,6 +31,7 @@ static const command_option run_options_table[] = {
     {NULL, NULL, false, NULL}};
 static const command_option resume_options_table[] = {
     {"--set", "KEY=VALUE", true, "override a key of the job stored in the checkpoint, e.g. time.end"},
+    {"--no-warn", "CODE", true, "ignore warnings with this code, see docs/reference/warnings.md; the run stores it as ignore_warnings"},
     {"--job", "JOB.yaml", false, "continue with this job instead of the stored one; the differences are logged"},
     {"--accept-changes", NULL, false, "with --job: accept all changes, including those of the simulated scene"},
     {"--steps", "N", false, "stop after N more steps"},
@@ -37,19 +39,22 @@ static const command_option resume_options_table[] = {
     {"--no-picture", NULL, false, "write no picture and no report at the end"},
     {"--no-report", NULL, false, "write no report at the end"},
     {NULL, NULL, false, NULL}};
-static const command_option check_options_table[] = {{"--set", "KEY=VALUE", true, "override any key of the job"},
-                                                     {"--resolved", NULL, false, "print the job with all defaults written out"},
-                                                     {NULL, NULL, false, NULL}};
+static const command_option check_options_table[] = {
+    {"--set", "KEY=VALUE", true, "override any key of the job"},
+    {"--no-warn", "CODE", true, "ignore warnings with this code, see docs/reference/warnings.md"},
+    {"--resolved", NULL, false, "print the job with all defaults written out"},
+    {NULL, NULL, false, NULL}};
 
 /* Prints a message and returns false if the options are inconsistent. `may_change`: the command continues a run with a given
  * job, so --accept-changes is meaningful. */
 static bool read_run_options(const command_line *line, bool may_change, run_options *o, int *n_overrides, const char **overrides)
 {
   memset(o, 0, sizeof *o);
-  o->comm           = line->comm;
-  *n_overrides      = command_values(line, "--set", overrides);
-  o->dir            = command_value(line, "--out");
-  o->force          = command_value(line, "--force");
+  o->comm      = line->comm;
+  *n_overrides = command_overrides(line, overrides);
+  o->dir       = command_value(line, "--out");
+  o->force     = command_value(line, "--force");
+  if (*n_overrides < 0) return false;
   o->accept_changes = command_value(line, "--accept-changes");
   o->is_strict      = command_value(line, "--strict");
   if (o->force && command_value(line, "--continue")) {
@@ -116,6 +121,7 @@ static PetscErrorCode execute_run(const command_line *line, diagnostics *d, run 
 {
   PetscFunctionBegin;
   PetscCall(diagnostics_close(d, stderr));
+  (void)warning_list_log(run_scene(*r)->warnings, 0);
   PetscCall(step_and_report(*r, line, code));
   const bool has_advanced = run_steps(*r) > 0;
   run_destroy(r); /* closes its files before the requeue */
@@ -125,6 +131,22 @@ static PetscErrorCode execute_run(const command_line *line, diagnostics *d, run 
   if (stop_signal() == SIGTERM) log_info("the job is not requeued after SIGTERM");
   else if (!has_advanced) log_warn("the job is not requeued: its time limit is too short for a single step; request more time");
   else allocation_requeue();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* If there are errors in the job file `path`: add all others that can be found without the entries that have errors. */
+static PetscErrorCode find_more_errors(const command_line *line, const char *path, int n_overrides, const char *const *overrides,
+                                       diagnostics *d)
+{
+  document    *doc __attribute__((cleanup(document_destroy)))      = NULL;
+  diagnostics *again __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  PetscFunctionBegin;
+  if (diagnostics_count(d) == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(diagnostics_create(&again));
+  PetscCall(document_create(&doc));
+  PetscCall(yaml_read_file(path, doc, again));
+  for (int i = 0; i < n_overrides; ++i) PetscCall(job_override(doc, overrides[i], again));
+  PetscCall(run_find_errors(line->comm, document_root(doc), d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,6 +172,7 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
     o.force = true; /* a run without a checkpoint may be overwritten */
   }
   if (j) PetscCall(run_create(&j, &o, d, &r));
+  PetscCall(find_more_errors(line, line->positional[0], n_overrides, overrides, d));
   PetscCall(execute_run(line, d, &r, code));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -184,18 +207,25 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
   const char  *overrides[COMMAND_MAX_VALUES];
   diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
   job         *j __attribute__((cleanup(job_destroy)))         = NULL;
-  scene       *s __attribute__((cleanup(scene_destroy)))       = NULL;
-  (void)code;
+  run         *r __attribute__((cleanup(run_destroy)))         = NULL;
+  const int    n_overrides                                     = command_overrides(line, overrides);
+  if (n_overrides < 0) {
+    *code = SS_EXIT_BAD_INPUT;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(diagnostics_create(&d));
-  PetscCall(job_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, &j));
+  PetscCall(job_read(line->positional[0], n_overrides, overrides, d, &j));
   if (j) job_log_notices(j);
-  if (j) PetscCall(scene_create(line->comm, &j->scene, d, &s));
-  if (s) PetscCall(measures_check(s, &j->measure, d));
-  if (s) PetscCall(petsc_options_check(formulations[j->formulation], s, d));
+  if (j) PetscCall(run_build(&j, &(run_options){.comm = line->comm, .dir = "", .is_check = true}, d, &r));
+  PetscCall(find_more_errors(line, line->positional[0], n_overrides, overrides, d));
   PetscCall(diagnostics_close(d, stderr));
-  /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without a job diagnostics_close() failed */
-  if (command_value(line, "--resolved")) fputs(j->resolved, stdout);
-  else PetscCall(scene_describe(s, stdout));
+  (void)warning_list_log(run_scene(r)->warnings, 0);
+  if (command_value(line, "--resolved")) {
+    fputs(run_job(r)->resolved, stdout);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(scene_describe(run_scene(r), stdout));
+  run_estimate_print(r, stdout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -175,6 +175,7 @@ static PetscErrorCode submit_or_print_script(const command_line *line, const cha
 static const command_option sweep_options[] = {
     {"--out", "DIR", false, "sweep folder; default: sweep/NAME"},
     {"--set", "KEY=VALUE", true, "override a key of the base job for all cases"},
+    {"--no-warn", "CODE", true, "ignore warnings with this code in all cases, see docs/reference/warnings.md"},
     {"--dry-run", NULL, false, "list the cases and their settings; write nothing"},
     {"--check", NULL, false, "build the scenes of all cases, not only of the first, and report errors"},
     {"--local", NULL, false, "run the cases on this machine"},
@@ -197,8 +198,10 @@ static PetscErrorCode read_plan(const command_line *line, sweep_plan **plan)
   diagnostics *d;
 
   PetscFunctionBegin;
+  const int n_overrides = command_overrides(line, overrides);
+  if (n_overrides < 0) PetscFunctionReturn(PETSC_ERR_USER_INPUT); /* the message has been printed */
   PetscCall(diagnostics_create(&d));
-  PetscCall(sweep_plan_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, plan));
+  PetscCall(sweep_plan_read(line->positional[0], n_overrides, overrides, d, plan));
   if (*plan)
     PetscCall(sweep_plan_check_scenes(*plan, command_value(line, "--check") || sets_petsc_options(*plan) ? (*plan)->n_cases : 1, d));
   const PetscErrorCode code = diagnostics_close(d, stderr);

@@ -1,6 +1,7 @@
 /* Key tables of output:, picture: and the job itself (the other tables are declared by the modules that use them), the checks
  * that concern several keys, and the comparison of two jobs. */
 #include "app/job/job.h"
+#include "core/key_text.h"
 #include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -12,6 +13,7 @@
 #include "sim/formulations.h"
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
+#include "sim/scene/warning_codes.h"
 #include "app/job/until.h"
 
 /* clang-format off */
@@ -98,6 +100,8 @@ static const key_spec job_keys[] = {
    .help = "files that are written, and how often", .may_change = true},
   {.name = "quality", .type = KEY_ENUM, .offset = offsetof(job, quality), .choices = qualities, .choice_help = quality_help, .fallback = "report",
    .help = "effect of a bad entry in the quality block at the end of a run: steps above the tolerance, deep overlaps, an increase of energy, or warnings", .may_change = true},
+  {.name = "ignore_warnings", .type = KEY_STRINGS, .offset = offsetof(job, scene.ignored_warnings), .choices = warning_code_names, .is_optional = true,
+   .help = "codes of warnings that are not reported, as with --no-warn", .may_change = true},
   {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table,
    .help = "the default view", .may_change = true},
   {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true,
@@ -214,8 +218,52 @@ static const key_rename job_renames[] = {
     {"mac.particle_radius", NULL, "it is always 0.62"},
     {"mac.extend_into_solids", NULL, "the continuum always continues inside solids"},
     {.old = NULL}};
+/* Names that other programs and textbooks use. */
+static const key_slip job_slips[] = {
+    {"mu", "friction", NULL},
+    {"friction_coefficient", "friction", NULL},
+    {"coefficient_of_friction", "friction", NULL},
+    {"mu", "contact", "write contact: {friction: NUMBER}"},
+    {"friction", "contact", "write contact: {friction: NUMBER}"},
+    {"stiffness", "contact", "write contact: {stiffness: NUMBER}"},
+    {"bodies.*.mu", NULL, "friction belongs to pairs: write contact.friction, or an entry of contact.pairs"},
+    {"bodies.*.friction", NULL, "friction belongs to pairs: write contact.friction, or an entry of contact.pairs"},
+    {"materials.*.mu", NULL, "friction belongs to pairs: write contact.friction, or an entry of contact.pairs between two materials"},
+    {"materials.*.friction", NULL, "friction belongs to pairs: write contact.friction, or an entry of contact.pairs between two materials"},
+    {"dt", "step", NULL},
+    {"timestep", "step", NULL},
+    {"time_step", "step", NULL},
+    {"dt", "time", "write time: {step: NUMBER}"},
+    {"timestep", "time", "write time: {step: NUMBER}"},
+    {"time_step", "time", "write time: {step: NUMBER}"},
+    {"duration", "end", NULL},
+    {"t_end", "end", NULL},
+    {"duration", "time", "write time: {end: NUMBER}"},
+    {"t_end", "time", "write time: {end: NUMBER}"},
+    {"E", "youngs_modulus", NULL},
+    {"young", "youngs_modulus", NULL},
+    {"nu", "poisson_ratio", NULL},
+    {"poisson", "poisson_ratio", NULL},
+    {"rho", "density", NULL},
+    {"bodies.*.density", NULL, "the density belongs to the material: write materials.NAME.density"},
+    {"bodies.*.rho", NULL, "the density belongs to the material: write materials.NAME.density"},
+    {"bodies.*.E", NULL, "it belongs to the material: write materials.NAME.youngs_modulus"},
+    {"bodies.*.youngs_modulus", NULL, "it belongs to the material: write materials.NAME.youngs_modulus"},
+    {"bodies.*.mass", NULL, "the mass follows from the volume and the density: write materials.NAME.density"},
+    {"materials.*.mass", NULL, "the mass follows from the volume of a body: write density"},
+    {"k", "stiffness", NULL},
+    {"cor", "restitution", NULL},
+    {"omega", "angular_velocity", NULL},
+    {"v0", "velocity", NULL},
+    {"type", "kind", NULL},
+    {"type", "model", NULL},
+    {"r", "radius", NULL},
+    {"diameter", "radius", "write radius, half of the diameter"},
+    {"g", "gravity", NULL},
+    {"bodies.*.position", NULL, "the position is part of the shape: sphere: {center: ...}, box: {min: ..., max: ...}, or shape.translate"},
+    {NULL, NULL, NULL}};
 /* clang-format off */
-const key_table job_table = {.name = "job", .renames = job_renames, .help = "A job file describes a scene, the contact formulation and the output. SI "
+const key_table job_table = {.name = "job", .renames = job_renames, .slips = job_slips, .help = "A job file describes a scene, the contact formulation and the output. SI "
                                                     "units throughout.",
                              .size = sizeof(job), .keys = job_keys};
 /* clang-format on */
@@ -380,6 +428,29 @@ PetscErrorCode job_read_text(const char *name, const char *text, int n_overrides
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Replace the value of `stiffness:` in the mapping by a number; it is a node of j->tree, which the job owns. */
+static PetscErrorCode store_stiffness(job *j, const document_node *mapping, double k)
+{
+  char                 text[KEY_TEXT_REAL];
+  document_node *const node = (document_node *)document_find(mapping, "stiffness"); /* the job owns its tree */
+  PetscFunctionBegin;
+  if (!isfinite(k) || !node) PetscFunctionReturn(PETSC_SUCCESS);
+  node->text = document_intern(j->document, key_text_of_real(k, text));
+  PetscCheck(node->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the resolved job");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode job_store_stiffness(job *j, const double *stiffness)
+{
+  PetscFunctionBegin;
+  const document_node *contact = document_find(j->tree, "contact"), *pairs = document_find(contact, "pairs");
+  PetscCall(store_stiffness(j, contact, stiffness[0]));
+  for (int k = 0; pairs && k < pairs->n; ++k) PetscCall(store_stiffness(j, pairs->value[k], stiffness[1 + k]));
+  memory_free(&j->resolved);
+  PetscCall(document_write(j->tree, &j->resolved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 void job_destroy(job **j)
 {
   if (!*j) return;
@@ -403,11 +474,21 @@ typedef struct {
   int          n, n_refused;
 } comparison;
 
+/* The stored job contains the number to which `stiffness: auto` was resolved; the job file still says auto, and resolves to the same number. */
+static bool is_resolved_stiffness(const key_difference *k)
+{
+  const size_t n = strlen(k->path), m = strlen(".stiffness");
+  double       x;
+  return k->before && k->after && strncmp(k->path, "contact.", 8) == 0 && n > m && strcmp(k->path + n - m, ".stiffness") == 0 &&
+         strcmp(k->after, "auto") == 0 && key_text_real(k->before, &x) == KEY_TEXT_OK;
+}
+
 static PetscErrorCode show_difference(const key_difference *k, void *context)
 {
   PetscFunctionBegin;
   comparison *c      = context;
   const char *before = k->before ? k->before : "(not given)", *after = k->after ? k->after : "(not given)";
+  if (is_resolved_stiffness(k)) PetscFunctionReturn(PETSC_SUCCESS);
   ++c->n;
   if (c->accept_all || k->may_change) {
     log_info("the job has changed: %s: %s -> %s", k->path, before, after);

@@ -66,6 +66,8 @@ PetscErrorCode job_read_text(const char *name, const char *text, int n_overrides
 PetscErrorCode job_read_document(document **doc, diagnostics *d, job **out);
 /* Apply one override, "key.path=value", to a document before job_read_document. */
 PetscErrorCode job_override(document *doc, const char *text, diagnostics *d);
+/* Write the values of `stiffness: auto` (scene.auto_stiffness) into j->tree and j->resolved, so that a resumed run uses the same numbers. */
+PetscErrorCode job_store_stiffness(job *j, const double *stiffness);
 void           job_destroy(job **j);
 void           job_log_notices(const job *j); /* one line per notice */
 /* True if a run can have this name. It becomes a folder name: no path separators, no leading dot, no characters special to

@@ -492,6 +492,40 @@ PetscErrorCode render_still(const char *dir, const render_view *view, int64_t in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* "speed" is accepted in every run, because it is the default of picture.field. */
+static PetscErrorCode check_frame_field(const frame *f, const char *name)
+{
+  const char *known[256];
+  int         n = 0;
+  PetscFunctionBegin;
+  for (int g = 0; g < frame_n_groups(f); ++g)
+    for (int k = 0; k < frame_n_fields(f, g); ++k) {
+      if (strcmp(frame_field_name(f, g, k), name) == 0) PetscFunctionReturn(PETSC_SUCCESS);
+      if (n < 256 && frame_group_geometry(f, g) == FIELD_GROUP_POINTS) known[n++] = frame_field_name(f, g, k);
+    }
+  const char *nearest = diagnostics_nearest(name, n, known);
+  PetscCheck(strcmp(name, "speed") == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--field %s: the frames have no such field%s%s%s", name,
+             nearest ? "; did you mean \"" : "; `stickslip info DIR` lists the fields", nearest ? nearest : "", nearest ? "\"?" : "");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode render_check_field(const char *dir, const char *name)
+{
+  int64_t  n;
+  int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
+  char    *path __attribute__((cleanup(memory_free)))    = NULL;
+  frame   *f;
+  PetscFunctionBegin;
+  PetscCall(frames_list(dir, &n, &indices));
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(frames_path(dir, indices[n - 1], &path));
+  PetscCall(frame_open(path, &f));
+  const PetscErrorCode code = check_frame_field(f, name);
+  frame_close(&f);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode render_sequence(const char *dir, const render_view *view, int n_max, int *n, render_picture *out)
 {
   int64_t  n_frames, chosen[64];

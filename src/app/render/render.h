@@ -22,6 +22,8 @@ PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owne
 PetscErrorCode render_still(const char *dir, const render_view *view, int64_t index, const char *path, bool *is_written);
 /* Writes all frames as an animated PNG. Colour range and camera are the same in all frames. */
 PetscErrorCode render_animation(const char *dir, const render_view *view, double frames_per_second, const char *path, bool *is_written);
+/* PETSC_ERR_USER_INPUT, with the most similar name, if no group of the last frame has the field. A run without frames is accepted. */
+PetscErrorCode render_check_field(const char *dir, const char *field);
 /* A picture in memory as PNG of view->width x view->height pixels; memory_free(&bytes). */
 typedef struct {
   int64_t  index;

@@ -28,6 +28,7 @@
 #include "io/yaml.h"
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
+#include "sim/scene/scene_plausibility.h"
 #include "sim/step/formulation.h"
 #include "sim/step/petsc_options.h"
 #include "app/run/allocation.h"
@@ -434,28 +435,45 @@ static PetscErrorCode run_write_due_checkpoint(run *r)
 
 /* --- opening and closing --------------------------------------------------------------------------------------------- */
 
-/* Adds a diagnostic for each name under output.fields that is not the name of a frame field. */
+/* Frame fields of the groups with this geometry (-1: of all groups): names [256]. Returns their number. */
+static int list_frame_fields(const run *r, int geometry, const char **names)
+{
+  int n = 0;
+  for (int k = 0; k < field_table_n_groups(r->fields); ++k) {
+    const field_group *g         = field_table_group(r->fields, k);
+    const bool         is_listed = geometry < 0 || ((int)g->geometry == geometry && strncmp(g->name, "bodies/", 7) == 0);
+    for (int m = 0; m < g->n_fields && is_listed; ++m)
+      if (g->fields[m].flags & FIELD_FRAME && n < 256) names[n++] = g->fields[m].name;
+  }
+  return n;
+}
+
+static void check_field_name(const char *name, int n, const char *const *known, document_mark mark, const char *path, const char *what,
+                             diagnostics *d)
+{
+  for (int k = 0; k < n; ++k)
+    if (strcmp(known[k], name) == 0) return;
+  const char *nearest = diagnostics_nearest(name, n, known);
+  diagnostics_add(d, mark, path, "unknown %s \"%s\"%s%s%s", what, name, nearest ? "; did you mean \"" : "; see docs/reference/fields.md",
+                  nearest ? nearest : "", nearest ? "\"?" : "");
+}
+
+/* Adds a diagnostic for each name under output.fields that is not the name of a frame field, and for picture.field if particles do not have it
+ * in frames. The default of picture.field is accepted. */
 static PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
 {
+  const char *known[256], *points[256];
   PetscFunctionBegin;
-  const key_list *names = &r->job->output->fields;
-  for (int i = 0; i < names->n; ++i) {
-    const char *known[256];
-    int         n        = 0;
-    bool        is_known = false;
-    for (int k = 0; k < field_table_n_groups(r->fields); ++k) {
-      const field_group *g = field_table_group(r->fields, k);
-      for (int m = 0; m < g->n_fields; ++m) {
-        if (!(g->fields[m].flags & FIELD_FRAME)) continue;
-        is_known |= strcmp(g->fields[m].name, names->item[i].value) == 0;
-        if (n < 256) known[n++] = g->fields[m].name;
-      }
-    }
-    if (is_known) continue;
-    const char *nearest = diagnostics_nearest(names->item[i].value, n, known);
-    diagnostics_add(d, names->item[i].node->mark, "output.fields", "unknown frame field \"%s\"%s%s%s", (const char *)names->item[i].value,
-                    nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
-  }
+  const key_list      *names   = &r->job->output->fields;
+  const int            n_known = list_frame_fields(r, -1, known), n_points = list_frame_fields(r, FIELD_GROUP_POINTS, points);
+  const document_node *colour = document_find(document_find(r->job->scene.root, "picture"), "field");
+  for (int i = 0; i < names->n; ++i)
+    check_field_name(names->item[i].value, n_known, known, names->item[i].node->mark, "output.fields", "frame field", d);
+  if (colour && colour->text && strcmp(colour->text, "speed") == 0) colour = NULL;
+  if (colour && colour->text && n_points > 0)
+    check_field_name(colour->text, n_points, points, colour->mark, "picture.field", "particle field", d);
+  if (colour && colour->text && n_points == 0)
+    check_field_name(colour->text, n_known, known, colour->mark, "picture.field", "frame field", d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -915,7 +933,9 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   if (r->scene) PetscCall(measures_check(r->scene, &r->job->measure, d));
   if (r->scene) PetscCall(petsc_options_check(formulations[r->job->formulation], r->scene, d));
   if (!r->scene || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(petsc_options_set(r->job->scene.solver->petsc));
+  PetscCall(scene_check_plausibility(r->scene));
+  PetscCall(job_store_stiffness(r->job, r->scene->auto_stiffness));
+  if (!options->is_check) PetscCall(petsc_options_set(r->job->scene.solver->petsc));
   PetscCall(formulation_create(formulations[r->job->formulation], r->scene, &r->formulation));
   r->history_groups = history_groups(r->scene, r->formulation->ops);
   r->fields         = r->scene->fields;
@@ -1114,5 +1134,7 @@ void run_destroy(run **r)
 int64_t run_steps(const run *r) { return r->counters.n_steps; }
 
 const char *run_directory(const run *r) { return r->dir; }
+
+const job *run_job(const run *r) { return r->job; }
 
 const scene *run_scene(const run *r) { return r->scene; }

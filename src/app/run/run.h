@@ -19,6 +19,7 @@ typedef struct {
   bool        force;          /* start from time 0 although the directory contains a run */
   bool        accept_changes; /* run_continue: accept changes of any job key */
   bool        is_strict;      /* exit code 5 if the run finishes with a bad entry in its quality block, as with quality: strict */
+  bool        is_check;       /* run_build for checks only: PETSc's options of the job are checked, but not set */
   int64_t     max_steps;      /* stop after this number of steps, with status `stopped` and exit code 0; 0: no limit */
 } run_options;
 
@@ -45,5 +46,6 @@ PetscErrorCode run_loop(run *r, exit_code *code);
 int64_t        run_steps(const run *r); /* steps done by run_loop */
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
+const job     *run_job(const run *r);   /* with all values of `auto` resolved */
 const scene   *run_scene(const run *r); /* its field table includes the fields of formulation and run */
 #endif

@@ -6,16 +6,16 @@
 #include <unistd.h>
 #include "core/expression.h"
 #include "core/key_text.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/samples.h"
 #include "core/text.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
-#include "sim/measure/measure.h"
-#include "sim/formulations.h"
 #include "sim/scene/scene.h"
-#include "sim/step/petsc_options.h"
 #include "app/job/job.h"
+#include "app/run/run.h"
+#include "app/run/run_errors.h"
 
 typedef struct {
   const char   *name;
@@ -951,7 +951,7 @@ const char *sweep_case_text(const sweep_plan *plan, const sweep_case *c, size_t 
   return words;
 }
 
-enum { MAX_CASE_ERRORS = 40 };
+enum { MAX_CASE_ERRORS = 40, MAX_DEEP_CASES = 10 };
 
 /* Diagnostics of many cases. */
 
@@ -1079,10 +1079,11 @@ static PetscErrorCode write_overrides(const sweep_build *b, document_node *const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* *n_deep: in how many more cases with errors all further errors are searched, which requires scenes. */
 static PetscErrorCode check_case(const sweep_build *b, const document *base, sweep_plan *plan, int64_t i, const int64_t *row,
-                                 const double *vars, diagnostics *d)
+                                 const double *vars, int *n_deep, diagnostics *d)
 {
-  document      *doc;
+  document      *doc, *copy __attribute__((cleanup(document_destroy))) = NULL;
   document_node *root, *value[SWEEP_MAX_NAMES];
   job           *j = NULL;
 
@@ -1096,22 +1097,30 @@ static PetscErrorCode check_case(const sweep_build *b, const document *base, swe
   }
   PetscCall(key_table_absolute_paths(&job_table, doc, document_root(doc)));
   PetscCall(write_overrides(b, value, plan, &plan->cases[i]));
+  document_node *given = NULL;
+  PetscCall(document_create(&copy));
+  if (*n_deep > 0) PetscCall(document_copy(copy, document_root(doc), &given));
   PetscCall(job_read_document(&doc, d, &j));
   job_destroy(&j);
+  if (given && diagnostics_count(d)) {
+    --*n_deep;
+    PetscCall(run_find_errors(PETSC_COMM_SELF, given, d));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Sets the overrides of all cases and reads their jobs. row [n_cases][n_dimensions], vars [n_cases][n_parameters]. */
 static PetscErrorCode sweep_check_cases(sweep_build *b, const document *base, sweep_plan *plan, const int64_t *row, const double *vars)
 {
-  case_errors    c    = {0};
-  PetscErrorCode code = PETSC_SUCCESS;
+  case_errors    c      = {0};
+  PetscErrorCode code   = PETSC_SUCCESS;
+  int            n_deep = MAX_DEEP_CASES;
 
   PetscFunctionBegin;
   for (int64_t i = 0; i < plan->n_cases && !code; ++i) {
     diagnostics *d;
     PetscCall(diagnostics_create(&d));
-    code = check_case(b, base, plan, i, row + i * b->n_dimensions, vars + i * b->n_parameters, d);
+    code = check_case(b, base, plan, i, row + i * b->n_dimensions, vars + i * b->n_parameters, &n_deep, d);
     if (!code) code = collect_errors(&c, d, i);
     diagnostics_destroy(&d);
   }
@@ -1326,6 +1335,18 @@ static PetscErrorCode expand_cases(sweep_build *b, const document *base, selecti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Errors of the base job, if the sweep file has errors itself. Missing keys may be set by the cases and are not reported. */
+static PetscErrorCode add_base_errors(const document *base, diagnostics *d)
+{
+  diagnostics *found __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  PetscFunctionBegin;
+  PetscCall(diagnostics_create(&found));
+  PetscCall(run_find_errors(PETSC_COMM_SELF, document_root(base), found));
+  for (int i = 0; i < diagnostics_count(found); ++i)
+    if (!strstr(diagnostics_text(found, i), "missing")) diagnostics_add(d, (document_mark){0}, NULL, "%s", diagnostics_text(found, i));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode sweep_plan_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, sweep_plan **out)
 {
   sweep_build *b;
@@ -1338,6 +1359,7 @@ PetscErrorCode sweep_plan_read(const char *path, int n_overrides, const char *co
   PetscErrorCode code = PETSC_SUCCESS;
   if (b->root && b->root->kind == DOCUMENT_MAPPING) code = sweep_check_base(b, n_overrides, overrides, &base);
   if (!code && base && diagnostics_count(d) == 0) code = expand_cases(b, base, &s, out);
+  else if (!code && base) code = add_base_errors(base, d);
   document_destroy(&base);
   selection_clear(&s);
   if (*out) b->doc = NULL; /* now owned by the plan */
@@ -1368,36 +1390,44 @@ PetscErrorCode sweep_plan_read_names(const char *path, diagnostics *d, sweep_pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics *d)
+/* Add the errors of case i to `d` and its warnings to `warnings`. */
+static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics *d, diagnostics *warnings)
 {
   const sweep_case *c = &plan->cases[i];
   job              *j;
-  scene            *s = NULL;
+  run              *r = NULL;
 
   PetscFunctionBegin;
   PetscCall(job_read_text(plan->base, plan->base_text, c->n_overrides, c->overrides, d, &j));
-  if (j) PetscCall(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
-  if (s) PetscCall(measures_check(s, &j->measure, d));
-  if (s) PetscCall(petsc_options_check(formulations[j->formulation], s, d));
-  scene_destroy(&s);
+  if (j) PetscCall(run_build(&j, &(run_options){.comm = PETSC_COMM_SELF, .dir = "", .is_check = true}, d, &r));
+  for (int k = 0; r && k < warning_list_count(run_scene(r)->warnings); ++k)
+    diagnostics_add(warnings, (document_mark){0}, NULL, "%s", warning_list_text(run_scene(r)->warnings, k));
+  run_destroy(&r);
   job_destroy(&j);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagnostics *d)
 {
-  case_errors    c    = {0};
-  PetscErrorCode code = PETSC_SUCCESS;
+  case_errors    c = {0}, w = {0};
+  PetscErrorCode code                                              = PETSC_SUCCESS;
+  diagnostics   *all __attribute__((cleanup(diagnostics_destroy))) = NULL;
 
   PetscFunctionBegin;
+  PetscCall(diagnostics_create(&all));
   for (int64_t i = 0; i < n && i < plan->n_cases && !code; ++i) {
-    diagnostics *one;
+    diagnostics *one, *warnings;
     PetscCall(diagnostics_create(&one));
-    code = check_scene(plan, i, one);
+    PetscCall(diagnostics_create(&warnings));
+    code = check_scene(plan, i, one, warnings);
     if (!code) code = collect_errors(&c, one, i);
+    if (!code) code = collect_errors(&w, warnings, i);
     diagnostics_destroy(&one);
+    diagnostics_destroy(&warnings);
   }
   report_errors(&c, plan, d);
+  report_errors(&w, plan, all);
+  for (int k = 0; k < diagnostics_count(all); ++k) log_warn("%s", diagnostics_text(all, k));
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

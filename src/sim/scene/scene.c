@@ -13,6 +13,7 @@
 #include "discretize/rigid/rigid_body.h"
 #include "sim/scene/rotation_step.h"
 #include "sim/scene/scene_overlaps.h"
+#include "sim/scene/contact_stiffness.h"
 #include <string.h>
 
 /* Set s->laws from `contact:` of the job; errors about missing values and unknown names go to `d`. Accepts bodies whose
@@ -257,6 +258,8 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   s->options = options;
   v3_copy(s->gravity, options->gravity);
   PetscCall(warning_list_create(&s->warnings));
+  for (int i = 0; i < options->ignored_warnings.n; ++i)
+    PetscCall(warning_list_disable(s->warnings, options->ignored_warnings.item[i].value));
   PetscCall(build_materials(s, d));
   PetscCall(build_bodies(s, d));
   PetscCall(scene_build_laws(s, d));
@@ -297,7 +300,8 @@ void scene_destroy(scene **s)
   for (const body_kind *const *kind = body_kinds; *kind; ++kind)
     if ((*kind)->release) (*kind)->release(&(*s)->world);
   for (int i = 0; i < (*s)->n_materials; ++i) material_destroy(&(*s)->materials[i]);
-  MEMORY_FREE(&(*s)->materials, &(*s)->bodies, &(*s)->systems, &(*s)->sources, &(*s)->objects, &(*s)->meshes, &(*s)->laws, s);
+  MEMORY_FREE(&(*s)->materials, &(*s)->bodies, &(*s)->systems, &(*s)->sources, &(*s)->objects, &(*s)->meshes, &(*s)->laws,
+              &(*s)->auto_stiffness, s);
 }
 
 const document_node *scene_body_node(const scene *s, int i)
@@ -365,6 +369,9 @@ PetscErrorCode scene_describe(const scene *s, FILE *out)
     if (b->body->ops->describe) b->body->ops->describe(b->body, out);
     fprintf(out, "\n");
   }
+  if (isfinite(s->auto_stiffness[0])) fprintf(out, "  contact.stiffness: auto is %.6g N/m\n", s->auto_stiffness[0]);
+  for (int k = 0; k < s->options->contact->pairs.n; ++k)
+    if (isfinite(s->auto_stiffness[1 + k])) fprintf(out, "  contact.pairs[%d].stiffness: auto is %.6g N/m\n", k, s->auto_stiffness[1 + k]);
   const scene_formulation *f = s->options->formulation;
   if (f->describe) PetscCall(f->describe(s, out));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -395,6 +402,27 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
     sum->turn      = fmax(sum->turn, one.turn);
   }
   if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_survey(const scene *s, body_survey **survey)
+{
+  body                **of;
+  bool                 *is_part;
+  const document_node **entry;
+  PetscFunctionBegin;
+  PetscCall(MEMORY_ALLOC("survey", ARRAY(of, s->n_bodies), ARRAY(is_part, s->n_bodies), ARRAY(entry, s->n_bodies)));
+  for (int i = 0; i < s->n_bodies; ++i) of[i] = s->bodies[i].body, is_part[i] = s->bodies[i].whole >= 0, entry[i] = scene_body_node(s, i);
+  survey_input in = {.n                  = s->n_bodies,
+                     .body               = of,
+                     .is_part            = is_part,
+                     .entry              = entry,
+                     .acceleration_scale = s->options->acceleration_scale,
+                     .step               = s->options->time->step};
+  v3_copy(in.gravity, s->gravity);
+  const PetscErrorCode error = body_survey_create(&in, survey);
+  MEMORY_FREE(&of, &is_part, &entry);
+  PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -628,13 +656,57 @@ static void check_undetected(const scene *s, int i, int j, const document_node *
                              : "");
 }
 
+/* Values of `stiffness: auto`, see contact_stiffness.h: that of contact.stiffness is the largest of all pairs that use it, that of an entry of
+ * contact.pairs the largest of its pairs. *suggested: the largest of the pairs without any stiffness, for the error message; NaN if unknown. `source`
+ * [n_bodies][n_bodies]: 0: contact.stiffness, k: entry k - 1; -1: no contact. */
+static PetscErrorCode set_auto_stiffness(scene *s, const int *source, diagnostics *d, double *suggested)
+{
+  const contact_options *c         = s->options->contact;
+  const int              n         = s->n_bodies;
+  body_survey           *survey    = NULL;
+  bool                   is_needed = false;
+  PetscFunctionBegin;
+  *suggested = NAN;
+  PetscCall(memory_alloc("scene", 1 + c->pairs.n, sizeof(double), &s->auto_stiffness));
+  for (int k = 0; k <= c->pairs.n; ++k) s->auto_stiffness[k] = NAN;
+  for (int i = 0; i < n * n && !is_needed; ++i) {
+    if (!s->bodies[i / n].body) PetscFunctionReturn(PETSC_SUCCESS); /* an error has been reported */
+    is_needed = source[i] >= 0 && (s->laws[i].stiffness == -INFINITY || (isnan(s->laws[i].stiffness) && !is_rigid(s)));
+  }
+  if (!is_needed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(scene_survey(s, &survey));
+  for (int i = 0; i < n; ++i)
+    for (int j = i; j < n; ++j) {
+      const int     at = source[i * n + j];
+      const double  k  = at >= 0 ? contact_stiffness_of(survey, i, j) : NAN;
+      double *const of = s->laws[i * n + j].stiffness == -INFINITY ? &s->auto_stiffness[at < 0 ? 0 : at] : suggested;
+      if (at >= 0 && isfinite(k) && !(*of >= k)) *of = k;
+    }
+  memory_free(&survey);
+  for (int i = 0; i < n * n; ++i) {
+    if (source[i] < 0 || s->laws[i].stiffness != -INFINITY) continue;
+    s->laws[i].stiffness = s->auto_stiffness[source[i]];
+    if (isfinite(s->laws[i].stiffness)) continue;
+    diagnostics_add_under(
+        d, s->options->root, "contact", source[i] ? "pairs" : "stiffness",
+        "auto: \"%s\" and \"%s\" have neither a weight nor a velocity from which a stiffness follows; give a number in N/m",
+        s->bodies[i / n].name, s->bodies[i % n].name);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
+  double                 suggested;
+  char                   hint[120] = "";
+  int                   *source; /* see set_auto_stiffness */
   const contact_options *c = s->options->contact;
   const int              n = s->n_bodies;
   bool                  *meets_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
-  PetscCall(MEMORY_ALLOC("scene", ARRAY(meets_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(s->laws, (int64_t)n * n)));
+  PetscCall(MEMORY_ALLOC("scene", ARRAY(meets_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(source, (int64_t)n * n),
+                         ARRAY(s->laws, (int64_t)n * n)));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
   for (int i = 0; i < n * n; ++i) set_overlap(c->initial_overlap, &s->laws[i]);
@@ -657,7 +729,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         if (!(is_named(s, i, one) && is_named(s, j, two)) && !(is_named(s, i, two) && is_named(s, j, one))) continue;
         if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
         is_named_pair[i * n + j] |= !is_material(s, one) && !is_material(s, two);
-        if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
+        if (!isnan(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness, source[i * n + j] = 1 + k;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
         if (isfinite(p->restitution) && i <= j && touch_on_grid(s, i, j))
           diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution",
@@ -682,22 +754,30 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         law->stiffness = same->stiffness = 0.0;
         law->friction = same->friction = 0.0;
         law->never_touch = same->never_touch = true;
-        continue;
+        source[i * n + j] = source[j * n + i] = -1;
       }
+    }
+  PetscCall(set_auto_stiffness(s, source, d, &suggested));
+  if (isfinite(suggested))
+    snprintf(hint, sizeof hint, "%.2g N/m limits the static penetration to 1 %% of the smaller body or spacing; ", suggested);
+  for (int i = 0; i < n; ++i)
+    for (int j = i; j < n; ++j) {
+      contact_law *law = &s->laws[i * n + j];
+      if (source[i * n + j] < 0) continue;
       if (is_rigid(s)) check_detector(s, i, j, where, d);
       else if (law->stiffness > 0.0) check_spring_nodes(s, i, j, where, d), check_spring_nodes(s, j, i, where, d);
       if (isnan(law->stiffness) && !is_rigid(s)) {
         diagnostics_add(d, where->mark, "contact.stiffness",
-                        "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all pairs or for this pair, or "
+                        "missing: \"%s\" and \"%s\" may touch; %sgive a stiffness in N/m or auto, for all pairs or for this pair, or "
                         "contact: false for this pair",
-                        s->bodies[i].name, s->bodies[j].name);
+                        s->bodies[i].name, s->bodies[j].name, hint);
       } else if ((law->stiffness > 0 || is_rigid(s)) && isnan(law->friction)) {
         diagnostics_add(d, where->mark, "contact.friction",
                         "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all pairs or for this pair",
                         s->bodies[i].name, s->bodies[j].name);
       }
     }
-  MEMORY_FREE(&meets_itself, &is_named_pair);
+  MEMORY_FREE(&meets_itself, &is_named_pair, &source);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
 #include "core/field_table.h"
 #include "core/warning_list.h"
 #include "discretize/body/body_kind.h"
+#include "sim/scene/body_survey.h"
 #include "sim/scene/scene_options.h"
 
 /* One entry of `bodies:` in the order of the job, followed by its parts (the links of an articulated body). */
@@ -32,13 +33,14 @@ struct scene {
   int    n_systems;
   body **systems;
   /* Data for contact detection. */
-  int                    n_frames, n_sources, n_objects;
-  contact_source        *sources;
-  contact_object        *objects;
-  int                    n_meshes;
-  contact_mesh          *meshes;   /* surfaces of triangles */
-  contact_law           *laws;     /* [n_bodies][n_bodies] symmetric */
-  field_table           *fields;   /* fields of bodies; the formulation adds its own */
+  int             n_frames, n_sources, n_objects;
+  contact_source *sources;
+  contact_object *objects;
+  int             n_meshes;
+  contact_mesh   *meshes;      /* surfaces of triangles */
+  contact_law    *laws;        /* [n_bodies][n_bodies] symmetric */
+  double      *auto_stiffness; /* [1 + n of contact.pairs] value of contact.stiffness and of each entry that is `auto` [N/m]; NaN: given */
+  field_table *fields;         /* fields of bodies; the formulation adds its own */
   struct scene_overlaps *overlaps; /* scene_overlaps.h; of the start of the run, then of the last accepted step */
   warning_list          *warnings; /* of checks of the scene, of the formulation and of the run */
 };
@@ -51,6 +53,8 @@ int            scene_find_body(const scene *s, const char *name); /* index; -1: 
 /* Entry of body i in the job, for the position of errors. */
 const document_node *scene_body_node(const scene *s, int i);
 
+/* Summary of all bodies at the start: *survey [n_bodies], memory_free(survey). Accepts a scene whose bodies are partly NULL. */
+PetscErrorCode scene_survey(const scene *s, body_survey **survey);
 /* Evaluate frames [n_frames]: poses at time t (v == NULL), or at t + dt for velocities v [n_blocks][3]. */
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames);
 /* Add material from sources between two steps; t is the end of the last step. Call it before the step that starts at t. */

@@ -26,7 +26,7 @@ typedef struct {
   int      initial_overlap;                            /* CONTACT_OVERLAP_...; -1: that of contact_options */
 } contact_pair_options;
 typedef struct {
-  double friction, stiffness; /* NaN: not given */
+  double friction, stiffness; /* NaN: not given; stiffness -INFINITY: `auto`, see contact_stiffness.h */
   double restitution;
   double overlap_correction,
       overlap_correction_speed; /* share of an overlap corrected per step (exact, monolith); speed [m/s], NaN: not given */
@@ -74,6 +74,7 @@ typedef struct scene_options {
   bool                     keeps_origins;         /* some measure compares with initial positions */
   bool                     keeps_problem;         /* output.fclib > 0: the last contact problem must be available */
   const key_list          *transparent;           /* picture.transparent: names of bodies, checked by the scene; NULL: not given */
+  key_list                 ignored_warnings;      /* const char *: codes of warning_codes.h that are not reported */
   const document_node     *root;                  /* root of the job's document, for positions in errors */
 } scene_options;
 

@@ -57,7 +57,7 @@ static void wrong_options_are_bad_input(void **state)
 {
   (void)state;
   static const char *const lines[][2] = {
-      {"schema jobs", "stickslip schema jobs: expected job, sweep, result, history, files, fields or bodies\n"},
+      {"schema jobs", "stickslip schema jobs: expected job, sweep, result, history, warnings, files, fields or bodies\n"},
       {"schema job --format xml", "stickslip schema: --format xml: expected markdown, man or json\n"},
       {"schema history --format man", "stickslip schema history: --format needs job, sweep or result\n"},
       {"schema files --expert", "stickslip schema files: --expert needs job, sweep or result\n"},

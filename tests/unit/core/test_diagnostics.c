@@ -34,6 +34,29 @@ static void test_sorted_by_place_and_stable(void **state)
   assert_no_leak();
 }
 
+/* Only texts that the list lacks are copied, with their positions. */
+static void test_merge(void **state)
+{
+  diagnostics *a, *b;
+  (void)state;
+  assert_ok(diagnostics_create(&a));
+  assert_ok(diagnostics_create(&b));
+  diagnostics_add(a, at("a.yaml", 2, 1), "x", "same");
+  diagnostics_add(b, at("a.yaml", 2, 1), "x", "same");
+  for (int i = 0; i < 40; ++i) diagnostics_add(b, at("a.yaml", 1, 3), "y", "number %d", i);
+  diagnostics_merge(a, b);
+  diagnostics_merge(a, b);
+  assert_int_equal(diagnostics_count(a), 41);
+  assert_string_equal(diagnostics_text(a, 40), "a.yaml:1:3: y: number 39");
+  const document_mark m = diagnostics_mark(a, 40);
+  assert_string_equal(m.file, "a.yaml");
+  assert_int_equal(m.line, 1);
+  assert_int_equal(m.column, 3);
+  diagnostics_destroy(&a);
+  diagnostics_destroy(&b);
+  assert_no_leak();
+}
+
 /* Diagnostics get the position of the deepest existing node of the key; user errors become diagnostics, other errors stay
  * errors. */
 static void test_places_under_a_node(void **state)
@@ -117,4 +140,4 @@ static void test_nearest(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_sorted_by_place_and_stable), cmocka_unit_test(test_places_under_a_node),
-          cmocka_unit_test(test_hostile_text_stays_on_its_line), cmocka_unit_test(test_nearest))
+          cmocka_unit_test(test_hostile_text_stays_on_its_line), cmocka_unit_test(test_nearest), cmocka_unit_test(test_merge))

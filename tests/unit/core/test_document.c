@@ -90,8 +90,11 @@ static void test_override_walks_and_creates(void **state)
   assert_ok(document_override(doc, "pairs[2].mu", flow(doc, "0.7")));
   assert_ok(document_override(doc, "solver.newton.tolerance", flow(doc, "1e-3")));
   assert_ok(document_override(doc, "grid[0][0]", flow(doc, "4")));
+  assert_ok(document_override(doc, "grid[0][]", flow(doc, "5")));
+  assert_ok(document_override(doc, "codes[]", flow(doc, "a")));
+  assert_ok(document_override(doc, "codes[]", flow(doc, "b")));
   assert_written(document_root(doc), "time:\n  end: 5\n  step: 2\npairs:\n  -\n    mu: 0.1\n  -\n    mu: 0.9\n  -\n    mu: 0.7\n"
-                                     "solver:\n  newton:\n    tolerance: 1e-3\ngrid:\n  -\n    - 4\n");
+                                     "solver:\n  newton:\n    tolerance: 1e-3\ngrid:\n  -\n    - 4\n    - 5\ncodes:\n  - a\n  - b\n");
   static const struct {
     const char *path, *says;
   } wrong[] = {

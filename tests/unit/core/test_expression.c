@@ -65,10 +65,28 @@ static void test_errors(void **state)
   static const struct {
     const char *text, *says;
     int         place;
-  } cases[]                        = {{"", "unexpected end", 0},          {"1 +", "unexpected end", 3},      {"foo(1)", "unknown name", 0},
-                                      {"sin 1", "expected (", 4},         {"min(1)", "expected a comma", 5}, {"(1", "expected )", 2},
-                                      {"1 2", "unexpected character", 2}, {"1 ? 2", "expected :", 5},        {"0x10", "malformed number", 0},
-                                      {"1e999", "malformed number", 0},   {"a = 1", "unknown name", 0},      {"t $ 2", "unexpected character", 2}};
+  } cases[]                        = {{"", "unexpected end", 0},
+                                      {"1 +", "unexpected end", 3},
+                                      {"foo(1)", "unknown name", 0},
+                                      {"sin 1", "expected (", 4},
+                                      {"min(1)", "expected a comma", 5},
+                                      {"(1", "expected )", 2},
+                                      {"1 2", "unexpected character", 2},
+                                      {"1 ? 2", "expected :", 5},
+                                      {"0x10", "malformed number", 0},
+                                      {"1e999", "malformed number", 0},
+                                      {"a = 1", "unknown name", 0},
+                                      {"t $ 2", "unexpected character", 2},
+                                      {"t && 1", "no operator \"and\"", 2},
+                                      {"t || 1", "no operator \"or\"", 2},
+                                      {"t and 1", "no operator \"and\"", 2},
+                                      {"t or 1", "no operator \"or\"", 2},
+                                      {"not t", "no operator \"not\"", 0},
+                                      {"!t", "no operator \"not\"", 0},
+                                      {"t ** 2", "a power is written a^b", 3},
+                                      {"t = 1", "a == b", 2},
+                                      {"0 < t < 1", "cannot be chained", 6},
+                                      {"0,5 * t", "the decimal mark is a point", 1}};
   static const char *const names[] = {"t"};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     expression *e;

@@ -594,6 +594,71 @@ static void test_keys_without_effect(void **state)
   assert_no_leak();
 }
 
+/* A key with a word in place of a number: stored as -infinity, kept in the resolved text. */
+typedef struct {
+  double k, angle_deg, rate, min[3], max[3];
+} words_spec;
+/* clang-format off */
+static const key_spec words_keys[] = {
+  {.name = "k", .type = KEY_REAL, .offset = offsetof(words_spec, k), .min = 0, .max = INFINITY, .is_open = true, .word = "auto", .is_optional = true, .help = "Stiffness"},
+  {.name = "angle_deg", .type = KEY_REAL, .offset = offsetof(words_spec, angle_deg), .is_optional = true, .help = "Angle"},
+  {.name = "rate", .type = KEY_REAL, .offset = offsetof(words_spec, rate), .is_optional = true, .help = "Rate"},
+  {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(words_spec, min), .is_optional = true, .help = "Corner"},
+  {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(words_spec, max), .is_optional = true, .help = "Corner"}, END};
+/* clang-format on */
+static const key_slip  slips[] = {{"stiff", "k", NULL}, {"mass", NULL, "give a density"}, {"absent", "other", NULL}, {NULL, NULL, NULL}};
+static const key_table words_table = {.name = "words", .help = "Words.", .size = sizeof(words_spec), .keys = words_keys, .slips = slips};
+
+static void test_words_and_slips(void **state)
+{
+  static const struct {
+    const char *text, *said;
+  } cases[] = {
+      {"{k: auto}", ""},
+      {"{k: Auto}", "t:1:1: k: expected a number or auto, got \"Auto\"\n"},
+      {"{k: 0}", "t:1:1: k: 0 is out of range: must be > 0\n"},
+      {"{stiff: 1}", "t:1:1: stiff: unknown key; write \"k\"\n"},
+      {"{mass: 1}", "t:1:1: mass: unknown key; give a density\n"},
+      {"{absent: 1}", "t:1:1: absent: unknown key; allowed keys: k, angle_deg, rate, min and max\n"},
+      {"{angle: 1}", "t:1:1: angle: unknown key; did you mean \"angle_deg\"? It is in degrees\n"},
+      {"{angle_rad: 0.1}", "t:1:1: angle_rad: unknown key; angle_deg is in degrees; write angle_deg: 5.72958\n"},
+      {"{rate_deg: 90}", "t:1:1: rate_deg: unknown key; rate is in rad; write rate: 1.5708\n"},
+      {"{center: [0, 0, 1], size: [2, 4, 2]}", "t:1:1: center: unknown key; a box has min and max; write min: [-1, -2, 0], max: [1, 2, 2]\n"
+                                               "t:1:1: size: unknown key; a box has min and max; write min: [-1, -2, 0], max: [1, 2, 2]\n"},
+      {"{center: [0, 0, 1]}", "t:1:1: center: unknown key; a box has min and max: min = center - size/2, max = center + size/2\n"},
+      {"{min: [0, 5, 1, 2]}", "t:1:1: min: expected a list of 3 numbers, got 4; the decimal mark is a point: 0.5, not 0,5\n"},
+      {"{min: [0.5, 1, 2, 3]}", "t:1:1: min: expected a list of 3 numbers, got 4\n"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    document      *d_words;
+    document_node *tree;
+    diagnostics   *found;
+    const void    *read;
+    char           said[1000] = "", *written;
+    assert_ok(document_create(&d_words));
+    assert_ok(diagnostics_create(&found));
+    assert_ok(document_read_flow(d_words, cases[i].text, (document_mark){"t", 1, 1}, &tree));
+    assert_ok(key_table_read(&words_table, d_words, tree, "", found, &read));
+    for (int k = 0; k < diagnostics_count(found); ++k)
+      snprintf(said + strlen(said), sizeof said - strlen(said), "%s\n", diagnostics_text(found, k));
+    assert_string_equal(said, cases[i].said);
+    if (i == 0) {
+      assert_true(((const words_spec *)read)->k == -INFINITY);
+      assert_ok(key_table_write(&words_table, d_words, read, &tree));
+      assert_ok(document_write_flow(tree, &written));
+      assert_string_equal(written, "{k: auto}");
+      memory_free(&written);
+    }
+    diagnostics_destroy(&found);
+    document_destroy(&d_words);
+  }
+  char words[100];
+  key_spec_type_words(&words_keys[0], "`", words, sizeof words);
+  assert_string_equal(words, "number or `auto`");
+  assert_no_leak();
+}
+
 static void test_earlier_names(void **state)
 {
   transfer_spec value;
@@ -609,11 +674,11 @@ static void test_earlier_names(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_parts_fill_the_same_struct), cmocka_unit_test(test_keys_without_effect),
-          cmocka_unit_test(test_earlier_names), cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone),
-          cmocka_unit_test(test_unsound_tables_are_found), cmocka_unit_test(test_every_type_reaches_its_member),
-          cmocka_unit_test(test_defaults_fill_what_is_absent), cmocka_unit_test(test_malformed_jobs_are_rejected_with_their_position),
-          cmocka_unit_test(test_paths), cmocka_unit_test(test_resolved_job_is_complete_and_equivalent),
-          cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand),
-          cmocka_unit_test(test_mutated_jobs_are_rejected_or_round_trip), cmocka_unit_test(test_equal_values_are_no_difference),
-          cmocka_unit_test(test_every_kind_of_change_is_reported), cmocka_unit_test(test_permission_to_change_applies_to_all_keys_below),
-          cmocka_unit_test(test_long_values_are_cut))
+          cmocka_unit_test(test_earlier_names), cmocka_unit_test(test_words_and_slips), cmocka_unit_test(test_tables_are_sound),
+          cmocka_unit_test(test_paths_alone), cmocka_unit_test(test_unsound_tables_are_found),
+          cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
+          cmocka_unit_test(test_malformed_jobs_are_rejected_with_their_position), cmocka_unit_test(test_paths),
+          cmocka_unit_test(test_resolved_job_is_complete_and_equivalent), cmocka_unit_test(test_written_struct_is_the_resolved_job),
+          cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_are_rejected_or_round_trip),
+          cmocka_unit_test(test_equal_values_are_no_difference), cmocka_unit_test(test_every_kind_of_change_is_reported),
+          cmocka_unit_test(test_permission_to_change_applies_to_all_keys_below), cmocka_unit_test(test_long_values_are_cut))

@@ -211,6 +211,15 @@ static void test_errors_have_positions(void **state)
       {"a: !include /dev/zero\n", 0, {"job.yaml:1:4: cannot include /dev/zero: it is not a regular file"}},
       {"", 0, {"job.yaml:1:1: the file contains no keys"}},
       {"# only words\n", 0, {"job.yaml:1:1: the file contains no keys"}},
+      {"a: 1\nb:2\nc: 3\n",
+       0,
+       {"job.yaml:3:1: YAML error: could not find expected ':' (while scanning a simple key that began in line 2); line 2: a space must "
+        "follow the colon: \"b: 2\""}},
+      {"a: 1\nb 2\nc: 3\n",
+       0,
+       {"job.yaml:3:1: YAML error: could not find expected ':' (while scanning a simple key that began in line 2); line 2 may lack a "
+        "colon: \"b: 2\""}},
+      {"a\n  b: 1\n", 0, {"job.yaml:2:4: YAML error: mapping values are not allowed in this context; line 1 may lack a colon: \"a:\""}},
       {"a:\n\t- 1\n", 0, {"job.yaml:2:1: YAML error: found character that cannot start any token; a tab cannot indent, use spaces"}},
       {"a: [1, 2\nb: 3\n",
        0,

@@ -1,0 +1,24 @@
+/* Estimate of the memory and the CPU time of a run, for `check`.
+ *
+ * memory = M0 + F live:  live is the size of all arrays of the complete run in memory (scene, formulation, output state), M0 the resident memory of the
+ *   program with its libraries, F the ratio of the peak during steps to these arrays.
+ * CPU time = steps (T0 + T1 units):  units are particles, three for each node of a deformable body, one for each node of a curve, and twenty for each
+ *   rigid body.
+ * The constants per formulation are measured (run_estimate.c). Both are estimates within a factor of 3; the number of contacts and iterations, which
+ * is not known before the run, can change the time further. */
+#ifndef SS_APP_RUN_RUN_ESTIMATE_H
+#define SS_APP_RUN_RUN_ESTIMATE_H
+#include "app/run/run.h"
+#include <stdio.h>
+
+typedef struct {
+  double memory;  /* peak resident memory [byte] */
+  double seconds; /* CPU time on one core [s] */
+  double units;   /* see above */
+} run_estimate;
+
+/* `r`: built by run_build in this process, which has built nothing else. */
+void run_estimate_of(const run *r, run_estimate *out);
+/* Print the line of `check`. */
+void run_estimate_print(const run *r, FILE *out);
+#endif

@@ -1,0 +1,418 @@
+/* Checks of plausibility, see scene_plausibility.h. Limits are named constants; each check states its inequality. */
+#include "sim/scene/scene_plausibility.h"
+#include "core/key_text.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "discretize/mac/mac_side.h"
+#include "discretize/particles/particles.h"
+#include "discretize/rigid/rigid_body.h"
+#include "geometry/convex/convex_solid.h"
+#include "sim/scene/contact_stiffness.h"
+#include <string.h>
+
+/* The scene that is being checked. */
+typedef struct {
+  scene       *s;
+  body_survey *body; /* [n_bodies] */
+  double       down[3], g, dt, end;
+} subject;
+
+static const char *path_of(const subject *c, int i, size_t size, char *path)
+{
+  snprintf(path, size, "bodies.%s", c->s->bodies[i].name);
+  return path;
+}
+#define PATH(i) path_of(c, i, 300, (char[300]){0})
+
+static const char *pair_of(const subject *c, int i, int j, size_t size, char *text)
+{
+  snprintf(text, size, "%s, %s", c->s->bodies[i].name, c->s->bodies[j].name);
+  return text;
+}
+#define PAIR(i, j) pair_of(c, i, j, 500, (char[500]){0})
+
+/* The subject of a warning; from the eleventh entry of a code on one common subject, so that a heap of equal bodies gives a short list. */
+enum { MAX_PER_CODE = 10 };
+static const char *limited(const subject *c, const char *code, const char *of)
+{
+  int n = 0;
+  for (int i = 0; i < warning_list_count(c->s->warnings); ++i) n += strcmp(warning_list_code(c->s->warnings, i), code) == 0;
+  return n < MAX_PER_CODE ? of : "further bodies, the first of them";
+}
+
+/* Contact of the two is possible. */
+static bool may_touch(const subject *c, int i, int j)
+{
+  const contact_law *law = &c->s->laws[i * c->s->n_bodies + j];
+  return i != j && !law->never_touch;
+}
+
+static bool is_spring(const subject *c) { return !c->s->options->formulation->is_rigid; }
+
+/* --- positions ---------------------------------------------------------------------------------------------------- */
+
+/* Half-spaces of obstacle j; *n 0: it has none. */
+static const convex_solid *half_spaces(const subject *c, int j, int *n)
+{
+  const body         *b     = c->s->bodies[j].body;
+  const convex_solid *solid = !c->body[j].is_free && b->ops->solids ? b->ops->solids(b, n) : NULL;
+  if (!solid) *n = 0;
+  return solid;
+}
+
+/* A half-space in world axes at the start. */
+static void half_space_in_world(const subject *c, int j, const convex_solid *solid, double normal[3], double *offset)
+{
+  const body *b = c->s->bodies[j].body;
+  rigid_frame f;
+  v3_copy(normal, solid->normal);
+  *offset = solid->offset;
+  if (!b->ops->frame) return;
+  b->ops->frame(b, 0.0, 0.0, NULL, &f);
+  m3_mulv(normal, f.R, solid->normal);
+  *offset += v3_dot(normal, f.c);
+}
+
+/* All points of a body lie behind a half-space, deeper than its size: this is no overlap but a wrong position. */
+static PetscErrorCode check_behind_planes(const subject *c, int i)
+{
+  int64_t n                                       = 0;
+  double *x __attribute__((cleanup(memory_free))) = NULL;
+  PetscFunctionBegin;
+  if (!c->body[i].is_free || c->body[i].n_points == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(body_survey_points(c->s->bodies[i].body, &n, &x));
+  for (int j = 0; j < c->s->n_bodies; ++j) {
+    int                 n_solids = 0;
+    const convex_solid *solid    = half_spaces(c, j, &n_solids);
+    for (int k = 0; k < n_solids; ++k) {
+      double normal[3], offset, highest = -INFINITY;
+      if (solid[k].kind != CONVEX_HALF_SPACE || c->s->laws[i * c->s->n_bodies + j].never_touch) continue;
+      half_space_in_world(c, j, &solid[k], normal, &offset);
+      for (int64_t p = 0; p < n; ++p) highest = fmax(highest, v3_dot(x + 3 * p, normal) - offset);
+      if (highest >= 0.0) continue;
+      warning_list_add(
+          c->s->warnings, "below-plane", limited(c, "below-plane", PAIR(i, j)),
+          "%s starts completely behind a plane of %s, at least %.3g m from its surface; the free side of the plane is in direction "
+          "(%.3g, %.3g, %.3g)",
+          c->s->bodies[i].name, c->s->bodies[j].name, -highest, normal[0], normal[1], normal[2]);
+      break;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Range of the bounds of a body along a direction; infinite components of unbounded bodies with a zero factor do not count. */
+static void range_along(const body_survey *b, const double d[3], double *lo, double *hi)
+{
+  *lo = *hi = 0.0;
+  for (int a = 0; a < 3; ++a) {
+    if (fabs(d[a]) < 1e-12) continue;
+    *lo += fmin(d[a] * b->min[a], d[a] * b->max[a]);
+    *hi += fmax(d[a] * b->min[a], d[a] * b->max[a]);
+  }
+}
+
+/* Displacement along gravity during the run without contact. */
+static double fall_of(const subject *c, int i) { return v3_dot(c->body[i].v, c->down) * c->end + 0.5 * c->g * c->end * c->end; }
+
+/* True if body i can hit body j on its fall: j is below or next to it within the distance, and the projections overlap. Bodies with prescribed
+ * motion can be anywhere later, so they always count. */
+static bool falls_on(const subject *c, int i, int j, double fall)
+{
+  const body_survey *a = &c->body[i], *b = &c->body[j];
+  double             side[2][3], horizontal[3], top_a, low_a, top_b, low_b;
+  int                n_solids = 0;
+  const rigid_body  *r        = c->s->bodies[j].body->ops->frame ? rigid_body_of(c->s->bodies[j].body) : NULL;
+  if (r && r->kind == RIGID_KINEMATIC) return true;
+  const convex_solid *solid = half_spaces(c, j, &n_solids);
+  double              along = v3_dot(a->v, c->down);
+  for (int k = 0; k < 3; ++k) horizontal[k] = a->v[k] - along * c->down[k];
+  for (int k = 0; k < n_solids; ++k) {
+    double normal[3], offset, lo, hi;
+    if (solid[k].kind != CONVEX_HALF_SPACE) continue;
+    half_space_in_world(c, j, &solid[k], normal, &offset);
+    range_along(a, normal, &lo, &hi);
+    const double approach = -v3_dot(normal, c->down) * fall - fmin(0.0, v3_dot(normal, horizontal)) * c->end;
+    if (lo - offset <= approach && v3_dot(normal, c->down) < -1e-3) return true;
+    if (v3_dot(normal, c->down) < 1e-3 && lo - offset < 0.1 * a->reach) return true; /* a wall next to it: wedged by friction */
+  }
+  if (n_solids > 0 && solid[0].kind == CONVEX_HALF_SPACE) return false;
+  v3_cross(side[0], c->down, fabs(c->down[0]) < 0.9 ? (const double[3]){1, 0, 0} : (const double[3]){0, 1, 0});
+  v3_scale(side[0], 1.0 / v3_norm(side[0]), side[0]);
+  v3_cross(side[1], c->down, side[0]);
+  const double drift = v3_norm(horizontal) * c->end + 0.1 * a->reach;
+  for (int k = 0; k < 2; ++k) {
+    double lo_a, hi_a, lo_b, hi_b;
+    range_along(a, side[k], &lo_a, &hi_a);
+    range_along(b, side[k], &lo_b, &hi_b);
+    if (hi_a + drift < lo_b || lo_a - drift > hi_b) return false;
+  }
+  range_along(a, c->down, &top_a, &low_a);
+  range_along(b, c->down, &top_b, &low_b);
+  return low_b > top_a - 0.1 * a->reach && top_b < low_a + fall;
+}
+
+/* The job gives material on a grid its own support: walls of the grid. */
+static bool has_grid_walls(const subject *c, int i)
+{
+  const scene_options *o = c->s->options;
+  if (!particles_of(c->s->bodies[i].body)) return false;
+  return o->mac || (o->mpm && o->mpm->walls.n > 0);
+}
+
+/* Bodies without support fall through the whole scene. Support is transferred from body to body until nothing changes. */
+static PetscErrorCode check_support(const subject *c)
+{
+  const int n = c->s->n_bodies;
+  bool     *is_supported;
+  PetscFunctionBegin;
+  if (c->g == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("plausibility", ARRAY(is_supported, n)));
+  for (int i = 0; i < n; ++i)
+    is_supported[i] = !c->body[i].is_free || c->body[i].is_held || c->body[i].n_points == 0 || has_grid_walls(c, i);
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n && !is_supported[i]; ++j) {
+        if (!is_supported[j] || !may_touch(c, i, j) || (!c->body[j].is_free && c->s->bodies[j].kind->ops->parts)) continue;
+        is_supported[i] = falls_on(c, i, j, fmax(fall_of(c, i), 2.0 * c->body[i].reach));
+        is_changed |= is_supported[i];
+      }
+  }
+  for (int i = 0; i < n; ++i)
+    if (!is_supported[i] && fall_of(c, i) > 4.0 * c->body[i].reach)
+      warning_list_add(
+          c->s->warnings, "unsupported-body", limited(c, "unsupported-body", PATH(i)),
+          "nothing is below it: it falls %.3g m during the run of %g s; add an obstacle, or ignore this warning if a free fall is intended",
+          fall_of(c, i), c->end);
+  memory_free(&is_supported);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- steps --------------------------------------------------------------------------------------------------------- */
+
+/* speed * step > size / 2 of the smaller body of a pair. The formulations exact and convex search the whole displacement against obstacles. */
+static void check_speed(const subject *c, int i)
+{
+  const body_survey *b     = &c->body[i];
+  const double       speed = v3_norm(b->v) + b->tip_speed;
+  double             least = b->size;
+  int                other = -1;
+  if (!b->is_free || b->n_points == 0) return;
+  if (particles_of(c->s->bodies[i].body) && !c->s->options->mac && speed * c->dt > b->spacing) {
+    warning_list_add(c->s->warnings, "fast-body", limited(c, "fast-body", PATH(i)),
+                     "its particles move %.3g m in a step of %g s, more than their distance %.3g m; choose a step of at most %.2g s",
+                     speed * c->dt, c->dt, b->spacing, 0.5 * b->spacing / speed);
+    return;
+  }
+  for (int j = 0; j < c->s->n_bodies; ++j) {
+    if (!may_touch(c, i, j) || (!is_spring(c) && !c->body[j].is_free)) continue;
+    if (other < 0) other = i;
+    if (c->body[j].size < least) least = c->body[j].size, other = j;
+  }
+  if (other < 0 || !(speed * c->dt > 0.5 * least)) return;
+  warning_list_add(c->s->warnings, "fast-body", limited(c, "fast-body", PATH(i)),
+                   "moves %.3g m in a step of %g s, more than half of the smallest extent %.3g m of %s, so contacts can be missed; choose "
+                   "a step of at most "
+                   "%.2g s",
+                   speed * c->dt, c->dt, least, c->s->bodies[other].name, 0.25 * least / speed);
+}
+
+/* g step^2 > extent or spacing: a body at rest jumps by more than its size between two steps. */
+static void check_gravity_step(const subject *c, int i)
+{
+  const body_survey *b        = &c->body[i];
+  const bool         is_curve = c->s->bodies[i].body && c->s->bodies[i].body->ops->segments;
+  const double       h        = is_curve ? 2.0 * b->reach : fmin(b->size, particles_of(c->s->bodies[i].body) ? b->spacing : INFINITY);
+  if (!b->is_free || b->is_held || b->n_points == 0 || !(c->g * c->dt * c->dt > h)) return;
+  warning_list_add(c->s->warnings, "step-gravity", limited(c, "step-gravity", PATH(i)),
+                   "falls %.3g m in its first step of %g s, more than its extent or spacing %.3g m; choose a step of at most %.2g s",
+                   c->g * c->dt * c->dt, c->dt, h, sqrt(0.01 * h / c->g));
+}
+
+/* step > SOUND_PERIODS * 2 L / c: the slowest oscillation of the body disappears within a step. */
+static const double SOUND_PERIODS = 20.0;
+static void         check_sound_step(const subject *c, int i)
+{
+  const body_survey *b = &c->body[i];
+  const material    *m = c->s->bodies[i].material;
+  if (!b->is_free || b->is_held || b->n_points == 0 || !m || !m->law || !m->law->wave_speed || m->law->is_liquid || m->law->is_granular)
+    return;
+  if (c->s->bodies[i].kind->material != BODY_MATERIAL_WITH_LAW || c->s->bodies[i].body->ops->segments) return;
+  const double speed = m->law->wave_speed(m->constants, m->density), period = 4.0 * b->reach / speed;
+  if (!isfinite(speed) || !(speed > 0.0) || !(c->dt > SOUND_PERIODS * period)) return;
+  warning_list_add(c->s->warnings, "step-sound", limited(c, "step-sound", PATH(i)),
+                   "sound crosses it in %.2g s, and the step is %g s: elastic oscillations are damped within one step, so impacts lose "
+                   "their energy; choose a "
+                   "step of at most %.2g s if they matter",
+                   0.5 * period, c->dt, 0.5 * period);
+}
+
+/* --- contact stiffness -------------------------------------------------------------------------------------------- */
+
+static const double SOFT     = 0.1; /* static penetration over size of the smaller body */
+static const double STIFF    = 1e9; /* k step^2 / m */
+static const double RESOLVED = 0.2; /* step over sqrt(m/k) with a coefficient of restitution, see contact.restitution */
+
+static void check_stiffness(const subject *c, int i, int j)
+{
+  const contact_law *law     = &c->s->laws[i * c->s->n_bodies + j];
+  const int          carried = contact_carried_body(c->body, i, j);
+  const double       h = fmin(c->body[i].size, c->body[j].size), k = law->stiffness;
+  if (carried < 0 || !(k > 0.0) || c->body[carried].n_points == 0) return;
+  const body_survey *b = &c->body[carried];
+  const double       m = b->mass / (double)b->n_bottom, depth = b->load / ((double)b->n_bottom * k),
+               suggested = contact_stiffness_of(c->body, i, j);
+  if (c->g > 0.0 && depth > SOFT * h)
+    warning_list_add(c->s->warnings, "soft-contact", limited(c, "soft-contact", PAIR(i, j)),
+                     "a load of %.3g N on %lld contact points of stiffness %.3g N/m gives a static penetration of %.2g m, %.0f %% of the "
+                     "smaller extent %.3g m; "
+                     "%.2g N/m limits it to 1 %%",
+                     b->load, (long long)b->n_bottom, k, depth, fmin(999.0, 100.0 * depth / h), h,
+                     isfinite(suggested) ? suggested : 100.0 * k * depth / h);
+  if (is_spring(c) && k * c->dt * c->dt > STIFF * m)
+    warning_list_add(c->s->warnings, "stiff-contact", limited(c, "stiff-contact", PAIR(i, j)),
+                     "the stiffness %.3g N/m times step^2 exceeds the mass per contact point %.2g kg by a factor of %.1g, which the linear "
+                     "solver cannot resolve; "
+                     "%.2g N/m limits the static penetration to 1 %%",
+                     k, m, k * c->dt * c->dt / m, suggested);
+  if (is_spring(c) && law->restitution > 0.0 && c->dt > RESOLVED * sqrt(b->mass / ((double)b->n_bottom * k)))
+    warning_list_add(c->s->warnings, "step-contact", limited(c, "step-contact", PAIR(i, j)),
+                     "the step %g s does not resolve a collision of duration sqrt(m/k) = %.2g s, so the coefficient of restitution %g is "
+                     "not attained; choose a "
+                     "step of at most %.2g s",
+                     c->dt, sqrt(b->mass / ((double)b->n_bottom * k)), law->restitution,
+                     RESOLVED * sqrt(b->mass / ((double)b->n_bottom * k)));
+}
+
+/* --- resolution --------------------------------------------------------------------------------------------------- */
+
+/* Distance of points over thickness of the other body. */
+static const double COARSE = 2.0;
+/* The points of i detect j only if they are not farther apart than j is thick; tested in both directions where j has points, too. */
+static void check_contact_spacing(const subject *c, int i, int j)
+{
+  const body_survey *a = &c->body[i], *b = &c->body[j];
+  if (c->s->bodies[i].body->ops->frame) return; /* pairs of rigid surfaces have their own detectors */
+  if (!is_spring(c) || a->n_points == 0 || b->n_points == 0 || !isfinite(a->spacing) || !isfinite(b->size)) return;
+  const bool a_detects   = a->is_free && c->s->bodies[i].body->ops->points != POINT_NONE,
+             b_detects   = b->is_free && c->s->bodies[j].body->ops->points != POINT_NONE;
+  const bool a_is_coarse = a->spacing > COARSE * b->size, b_is_coarse = b->spacing > COARSE * a->size;
+  if (!a_is_coarse || !a_detects || (b_detects && !b_is_coarse)) return;
+  warning_list_add(c->s->warnings, "coarse-contact", limited(c, "coarse-contact", PAIR(i, j)),
+                   "the contact points of %s are %.3g m apart, but the smallest extent of %s is %.3g m, so it can pass between them; "
+                   "choose a finer spacing of %s",
+                   c->s->bodies[i].name, a->spacing, c->s->bodies[j].name, b->size, c->s->bodies[i].name);
+}
+
+/* Radius of the sphere, cylinder or capsule of the job; 0: none. */
+static double radius_of_shape(const subject *c, int i)
+{
+  static const char *const round[] = {"sphere", "cylinder", "capsule"};
+  const document_node     *form = document_find(document_find(document_find(c->s->options->root, "bodies"), c->s->bodies[i].name), "shape");
+  for (size_t k = 0; k < sizeof round / sizeof *round; ++k) {
+    const document_node *radius = document_find(document_find(form, round[k]), "radius");
+    double               r      = 0.0;
+    if (radius && radius->text && key_text_real(radius->text, &r) == KEY_TEXT_OK) return r;
+  }
+  return 0.0;
+}
+
+static const double COARSEST_EDGE = 0.9; /* of the radius: the surface deviates by h^2/(8 R) = 10 % of R */
+static void         check_curvature(const subject *c, int i)
+{
+  const body  *b = c->s->bodies[i].body;
+  const double r = radius_of_shape(c, i), h = c->body[i].spacing;
+  int          n = 0;
+  if (!(r > 0.0) || particles_of(b) || !isfinite(h) || h <= COARSEST_EDGE * r) return;
+  if (b->ops->solids && b->ops->solids(b, &n) && n > 0 && !is_spring(c)) return; /* exact geometry */
+  warning_list_add(c->s->warnings, "coarse-curvature", limited(c, "coarse-curvature", PATH(i)),
+                   "the edges of its surface have a mean length of %.3g m, more than %g of its radius %.3g m, so the surface deviates by "
+                   "%.0f %% of the radius; "
+                   "choose a spacing of at most %.2g m",
+                   h, COARSEST_EDGE, r, fmin(999.0, 100.0 * h * h / (8.0 * r * r)), 0.4 * r);
+}
+
+/* --- materials ---------------------------------------------------------------------------------------------------- */
+
+static bool is_used_by(const subject *c, const material *m, bool with_law)
+{
+  for (int i = 0; i < c->s->n_bodies; ++i) {
+    const scene_body *b = &c->s->bodies[i];
+    if (b->material == m && (!with_law || b->kind->material == BODY_MATERIAL_WITH_LAW || b->kind->material == BODY_MATERIAL_FLOWS))
+      return true;
+  }
+  return false;
+}
+
+static void check_materials(const subject *c)
+{
+  char path[300];
+  for (int k = 0; k < c->s->n_materials; ++k) {
+    const material *m = c->s->materials[k];
+    snprintf(path, sizeof path, "materials.%s", m->name);
+    if (!is_used_by(c, m, false))
+      warning_list_add(c->s->warnings, "unused-parameter", path, "no body has this material; remove it, or name it in a body");
+    else if ((m->law || m->flow) && !is_used_by(c, m, true))
+      warning_list_add(c->s->warnings, "unused-parameter", path,
+                       "only rigid bodies, cloth or obstacles have this material, which use its density at most; its other parameters have "
+                       "no effect: use model: "
+                       "rigid, or a deformable kind of body");
+  }
+}
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+static void check_time(const subject *c)
+{
+  const time_options *t = c->s->options->time;
+  if (t->frame > t->end * (1.0 + 1e-9))
+    warning_list_add(c->s->warnings, "frame-interval", "time.frame",
+                     "the interval %g s exceeds the duration %g s, so only the first and the last frame are written", t->frame, t->end);
+  else if (t->frame > 0.0 && t->end / t->frame > 1e5)
+    warning_list_add(c->s->warnings, "frame-interval", "time.frame", "%.3g frames are written; a longer interval saves disk space",
+                     t->end / t->frame);
+  if (t->end / t->step < 1.5)
+    warning_list_add(c->s->warnings, "duration", "time", "the run has only %.0f step: time.end %g s, time.step %g s",
+                     nearbyint(t->end / t->step), t->end, t->step);
+  else if (t->end / t->step > 1e8)
+    warning_list_add(c->s->warnings, "duration", "time", "the run has %.2g steps: time.end %g s, time.step %g s", t->end / t->step, t->end,
+                     t->step);
+}
+
+static PetscErrorCode check_all(subject *c)
+{
+  const int n = c->s->n_bodies;
+  PetscFunctionBegin;
+  check_time(c);
+  check_materials(c);
+  for (int i = 0; i < n; ++i) {
+    if (c->s->bodies[i].kind == &mac_side_kind) continue;
+    PetscCall(check_behind_planes(c, i));
+    check_speed(c, i);
+    check_gravity_step(c, i);
+    check_sound_step(c, i);
+    check_curvature(c, i);
+  }
+  PetscCall(check_support(c));
+  for (int i = 0; i < n; ++i)
+    for (int j = i + 1; j < n; ++j) {
+      if (!may_touch(c, i, j)) continue;
+      check_stiffness(c, i, j);
+      check_contact_spacing(c, i, j);
+      check_contact_spacing(c, j, i);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_check_plausibility(scene *s)
+{
+  subject c = {.s = s, .dt = s->options->time->step, .end = s->options->time->end};
+  PetscFunctionBegin;
+  c.g = body_survey_down(s->gravity, c.down);
+  PetscCall(scene_survey(s, &c.body));
+  const PetscErrorCode error = check_all(&c);
+  memory_free(&c.body);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,46 @@
+/* Automatic contact stiffness: static and impact limits of the penetration, and the choice of body, length and mass. */
+#include "test.h"
+#include "core/math3.h"
+#include "sim/scene/contact_stiffness.h"
+
+static const body_survey block = {.is_free = true, .n_points = 8, .n_bottom = 4, .size = 0.1, .spacing = 0.11, .mass = 1.0, .load = 9.81};
+static const body_survey obstacle = {.size = INFINITY, .spacing = INFINITY, .n_bottom = 1};
+
+/* W/(n k) is 1 % of the size. */
+static void test_static_penetration(void **state)
+{
+  const body_survey b[] = {block, obstacle};
+  (void)state;
+  const double k = contact_stiffness_of(b, 0, 1);
+  assert_close(b[0].load / (4.0 * k), 0.01 * 0.1, 1e-15);
+  assert_true(contact_stiffness_of(b, 1, 0) == k);
+  assert_no_leak();
+}
+
+/* m v^2/(n k) is the square of 10 % of the size, if this is stiffer. */
+static void test_impact(void **state)
+{
+  body_survey b[] = {block, block};
+  (void)state;
+  b[0].mass = 2.0;
+  b[0].v[2] = -3.0, b[1].v[2] = 1.0;
+  const double k = contact_stiffness_of(b, 0, 1);
+  assert_close(1.0 * 16.0 / (4.0 * k), 0.01 * 0.01, 1e-15);
+  assert_no_leak();
+}
+
+/* The load is that of the body that carries less; the length that of the finer spacing. */
+static void test_load_and_length(void **state)
+{
+  body_survey b[] = {block, block, obstacle};
+  (void)state;
+  b[1].load = 100.0, b[1].n_bottom = 9, b[1].spacing = 0.02;
+  assert_int_equal(contact_carried_body(b, 0, 1), 0);
+  assert_close(contact_length_of(b, 0, 1), 0.02, 1e-16);
+  assert_close(contact_stiffness_of(b, 0, 1), 9.81 / (4.0 * 0.01 * 0.02), 1e-9);
+  assert_close(contact_stiffness_of(b, 1, 2), 100.0 / (9.0 * 0.01 * 0.02), 1e-8);
+  assert_true(isnan(contact_stiffness_of(b, 2, 2)));
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_static_penetration), cmocka_unit_test(test_impact), cmocka_unit_test(test_load_and_length))
