@@ -195,21 +195,13 @@ bool allocation_can_requeue(const char *command)
 static PetscErrorCode append_command_line(text_buffer *b)
 {
   PetscFunctionBegin;
-  char    self[4096], *words = NULL;
-  size_t  capacity = 0;
-  ssize_t n        = readlink("/proc/self/exe", self, sizeof self - 1);
-  FILE   *in       = fopen("/proc/self/cmdline", "re");
-  PetscCheck(n > 0 && in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot read /proc/self, so the job cannot be submitted again");
+  char          self[4096];
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  PetscCheck(n > 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot read /proc/self, so the job cannot be submitted again");
   self[n] = '\0';
   text_printf(b, "exec ");
   shell_append_word(b, self);
-  for (int i = 0; getdelim(&words, &capacity, '\0', in) > 0; ++i) {
-    if (i == 0) continue;
-    text_put(b, " ");
-    shell_append_word(b, words);
-  }
-  free(words);
-  fclose(in);
+  process_append_arguments(b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,6 +5,7 @@
  *   DIR/frames/, DIR/frames.xmf   for ParaView and `render`
  *   DIR/history.csv, DIR/measure/NAME.csv
  *   DIR/result.yaml        status of the run and statistics of its measures, for programs (run_result.h)
+ *   DIR/log.txt            messages of the program; a resumed run appends
  *   DIR/summary.txt        iterations, contacts and time by stage; written at the end
  *
  * Called by the commands run and resume. */
@@ -18,6 +19,7 @@ typedef struct {
   const char *dir;            /* run directory; NULL: run/NAME */
   bool        force;          /* start from time 0 although the directory contains a run */
   bool        accept_changes; /* run_continue: accept changes of any job key */
+  bool        keeps_log;      /* run_create: append to log.txt instead of replacing it */
   int64_t     max_steps;      /* stop after this number of steps, with status `stopped` and exit code 0; 0: no limit */
 } run_options;
 
