@@ -1,28 +1,30 @@
 #!/bin/sh
 # Quality of the tests: applies random mutations of one token (operators, signs, constants, indices, comparisons, minimum and maximum; see
 # mutations/candidates.awk) to the numerical code, one at a time, and runs the related tests.
-#   sh validation/mutations.sh [-n NUMBER] [-s SEED] [-d FOLDER...] [-j JOBS] [-o TABLE] [-l]
+#   sh validation/mutations.sh [-n NUMBER] [-s SEED] [-d FOLDER...] [-j JOBS] [-o TABLE] [-t SECONDS] [-u] [-l]
 #     -n  number of mutations (40)          -d  folders of src, separated by blanks ("contact optim discretize"), or paths such as contact/fibre
 #     -s  seed of the random choice (1)     -j  mutations tested at a time, each in its own copy of the tree (1)
+#     -u  unit tests only                   -t  time limit [s] of a test whose time is not yet known (600)
 #     -o  table of results (build/mutations/table.csv); mutations that are in it already are not tested again
 #     -l  only list the chosen mutations
 # Method: the tree is copied to build/mutations/tree-K, with its object files. Unit tests and the program are linked once with the shared library
-# (`make mutation-tests`), so that a mutation compiles one file and links one library. Tests of the unmutated tree must pass; a test fails if it
-# takes ten times as long. Unit tests of the folder run first, those named after the file before the others, then the integration tests
+# (`make mutation-tests`), so that a mutation compiles one file and links one library. A test kills a mutation if it passes without it, and with it fails
+# or takes ten times as long. Unit tests of the folder run first, those named after the file before the others, then the integration tests
 # listed in mutations/integration. The first failure ends the mutation.
 # Results: killed by TEST; survived; equivalent (identical object code); did not compile. CLASSES of survivors are a manual decision:
 # mutations/classified.csv records them.
 set -u
+LIMIT=600 is_unit_only=
 n=40 seed=1 folders="contact optim discretize" jobs=1 table=build/mutations/table.csv is_list=
-usage() { sed -n '4,8s/^# *//p' "$0" >&2; exit 2; }
-while getopts n:s:d:j:o:l option; do
+usage() { sed -n '4,9s/^# *//p' "$0" >&2; exit 2; }
+while getopts n:s:d:j:o:t:lu option; do
   case $option in
-  n) n=$OPTARG ;; s) seed=$OPTARG ;; d) folders=$OPTARG ;; j) jobs=$OPTARG ;; o) table=$OPTARG ;; l) is_list=1 ;; *) usage ;;
+  n) n=$OPTARG ;; s) seed=$OPTARG ;; d) folders=$OPTARG ;; j) jobs=$OPTARG ;; o) table=$OPTARG ;; t) LIMIT=$OPTARG ;; l) is_list=1 ;; u) is_unit_only=1 ;; *) usage ;;
   esac
 done
 shift $((OPTIND - 1))
 [ $# = 0 ] || usage
-for v in "$n" "$seed" "$jobs"; do case $v in '' | *[!0-9]* | 0*) echo "mutations.sh: $v: expected a positive whole number" >&2; exit 2 ;; esac; done
+for v in "$n" "$seed" "$jobs" "$LIMIT"; do case $v in '' | *[!0-9]* | 0*) echo "mutations.sh: $v: expected a positive whole number" >&2; exit 2 ;; esac; done
 [ -f Makefile ] && [ -d src ] || { echo "mutations.sh: run it in the root of the repository" >&2; exit 2; }
 here=$(pwd) base=build/mutations list=build/mutations/chosen
 mkdir -p "$base" "$(dirname "$table")" || exit 2
@@ -72,40 +74,46 @@ integration_of() { # FILE
 }
 
 seconds() { date +%s; }
-# Status of a test, within a time limit [s]; in the folder of the tree
-run_unit() { LD_LIBRARY_PATH="$(pwd)/build/release" timeout -k 5 "$2" "build/release/mutation/$1" >/dev/null 2>&1; }
-run_integration() { # test_NAME or the name of a validation case
-  export LD_LIBRARY_PATH="$(pwd)/build/release"
-  case $1 in
-  test_*) B=build/release/mutation timeout -k 5 "$2" sh "tests/integration/$1.sh" ;;
-  *) timeout -k 5 "$2" build/release/mutation/validate --program build/release/mutation/stickslip --cases validation/cases --out build/validation "$1" ;;
+# run KIND TEST LIBRARIES LIMIT: status of a test with the libraries of that folder, within a time limit [s]; in the folder of the tree.
+# An integration test is a script of tests/integration, or the full name of a validation case.
+run() {
+  export LD_LIBRARY_PATH="$(pwd)/$3"
+  case $1:$2 in
+  unit:*) timeout -k 5 "$4" "build/release/mutation/$2" ;;
+  *:test_*) B=build/release/mutation timeout -k 5 "$4" sh "tests/integration/$2.sh" ;;
+  *) timeout -k 5 "$4" build/release/mutation/validate --program build/release/mutation/stickslip --cases validation/cases --out build/validation "$2" ;;
   esac >/dev/null 2>&1
 }
 
-# "seconds test" of each test without mutation, measured on first use
-limit_of() { # KIND TEST
-  known=$(awk -v t="$2" '$2 == t { print $1 }' times)
+# Time [s] of a test without mutation; "skip" if it then fails; empty if unknown
+known_time() { awk -v t="$1" '$2 == t { print $1 }' times; } # TEST
+
+# Whether a mutation fails a test. The test is repeated with the unmutated library when it fails for the first time, so that tests that fail
+# anyway are left out. Without a known time the limit is LIMIT.
+kills() { # KIND TEST
+  known=$(known_time "$2")
+  [ "$known" != skip ] || return 1
+  limit=$LIMIT
+  [ -z "$known" ] || limit=$((10 * known + 30))
+  begin=$(seconds)
+  run "$1" "$2" build/release "$limit"; status=$?
+  [ $status != 77 ] || { echo "skip $2" >>times; return 1; }
   if [ -z "$known" ]; then
-    begin=$(seconds)
-    case $1 in unit) run_unit "$2" 1800 ;; *) run_integration "$2" 3600 ;; esac
-    status=$?
-    known=$(($(seconds) - begin))
-    case $status in
-    0) ;;
-    77) known=skip ;;
-    *) echo "mutations.sh: $2 fails without a mutation (status $status) and is not used" >&2; known=skip ;;
-    esac
-    echo "$known $2" >>times
+    if [ $status != 0 ]; then
+      begin=$(seconds)
+      run "$1" "$2" build/original 3600 || { echo "mutations.sh: $2 fails without a mutation and is not used" >&2; echo "skip $2" >>times; return 1; }
+    fi
+    echo "$(($(seconds) - begin)) $2" >>times
   fi
-  echo "$known"
+  [ $status != 0 ]
 }
 
 # Tests of a folder: those whose name contains the name of the file, then the others, fastest first
 unit_tests_of() { # FILE
   layer=${1#src/} layer=${layer%%/*} name=$(basename "$1" .c)
   (cd build/release/mutation && ls -d "$layer"/test_* 2>/dev/null) | grep -v '\.d$' | while read -r t; do
-    known=$(limit_of unit "$t")
-    case $known in skip) continue ;; esac
+    known=$(known_time "$t")
+    case $known in skip) continue ;; '') known=5 ;; esac
     case $t in */test_"$name"*) rank=0 ;; *) rank=1 ;; esac
     echo "$rank $known $t"
   done | sort -k1,1n -k2,2n | cut -d' ' -f3
@@ -126,14 +134,8 @@ test_mutation() { # FILE LINE COLUMN LENGTH TOKEN REPLACEMENT
     fi
   fi
   if [ -z "$result" ]; then
-    for t in $(unit_tests_of "$file"); do
-      run_unit "$t" $((10 * $(limit_of unit "$t") + 10)) || { result="killed by $t"; break; }
-    done
-    [ -n "$result" ] || for t in $(integration_of "$file"); do
-      known=$(limit_of integration "$t")
-      [ "$known" != skip ] || continue
-      run_integration "$t" $((10 * known + 30)) || { result="killed by $t"; break; }
-    done
+    for t in $(unit_tests_of "$file"); do ! kills unit "$t" || { result="killed by $t"; break; }; done
+    [ -n "$result$is_unit_only" ] || for t in $(integration_of "$file"); do ! kills integration "$t" || { result="killed by $t"; break; }; done
   fi
   cp -p original.c "$file"; cp -p original.o "$object"; cp -p original.so "$library"
   echo "${result:-survived}"
@@ -142,11 +144,8 @@ test_mutation() { # FILE LINE COLUMN LENGTH TOKEN REPLACEMENT
 work() { # K: every JOBS-th mutation
   cd "$here/$base/tree-$1" || exit 2
   touch times
-  # Limits first: with the unmutated library
-  cut -f1 "$here/$list" | sort -u | while read -r f; do
-    unit_tests_of "$f" >/dev/null
-    for t in $(integration_of "$f"); do limit_of integration "$t" >/dev/null; done
-  done
+  rm -rf build/original; mkdir -p build/original; cp -p build/release/libstickslip.so.*.* build/original/
+  ln -s "$(cd build/original && ls libstickslip.so.*.*)" build/original/libstickslip.so.0
   awk -v k="$1" -v jobs="$jobs" 'NR % jobs == k % jobs' "$here/$list" | while IFS="$tab" read -r file line column length token to; do
     key="$file:$line:$column"
     ! grep -qF "$key,\"$token -> $to\"," "$table" 2>/dev/null || continue

@@ -142,7 +142,7 @@ static PetscErrorCode run_second_order_methods(newton_run *run, const char *cons
   run->out->method = names[4];
   PetscCall(run_accelerated_sweeps(run, r));
   if (is_finished(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(newton_prox_with_splitting(run, run->o->enough > 0.0 ? MANY_SWEEPS : MOST_SWEEPS, r));
+  PetscCall(newton_prox_with_splitting(run, run->o->enough > 0.0 ? MANY_SWEEPS : friction_most_iterations(run->o, MOST_SWEEPS), r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
