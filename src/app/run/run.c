@@ -3,6 +3,7 @@
 #include "app/run/run.h"
 #include <dirent.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -769,6 +770,9 @@ static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end
     if (*r->state.step < last) log_info("finished at t = %g s: %s", run_time(r), end->reason);
   } else if (*why) {
     log_info("%s: stopped after step %lld; continue with `stickslip resume %s`", why, (long long)*r->state.step, r->dir);
+    if (stop_signal() == SIGUSR1 && r->counters.n_steps == 0 && isfinite(r->limits.end))
+      log_warn("the warning signal came before the first step: the time limit of the job (--time) must exceed the lead time of the signal "
+               "(--signal=B:USR1@SECONDS)");
     *end = (run_end){RUN_STOPPED, SS_EXIT_REQUEUE, ""};
     snprintf(end->reason, sizeof end->reason, "%s", why);
   } else {

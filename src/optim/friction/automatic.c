@@ -47,7 +47,12 @@ static const double PRODUCT_COST_MAX = 2.0;
         first "splitting, newton_prox, interior_point, newton_prox",                                                                       \
         first "splitting, newton_prox, interior_point, newton_prox, splitting"                                                             \
   }
-static const char *const method_names[][5] = {METHOD_NAMES(""), METHOD_NAMES("gradient, ")};
+static const char *const method_names[][5]       = {METHOD_NAMES(""), METHOD_NAMES("gradient, ")};
+static const char *const names_without_sweeps[5] = {"gradient", "gradient, newton_prox", "gradient, newton_prox, interior_point",
+                                                    "gradient, newton_prox, interior_point, newton_prox",
+                                                    "gradient, newton_prox, interior_point, newton_prox, splitting"};
+#include <stdlib.h>
+static double env(const char *n, double d) { return getenv(n) ? atof(getenv(n)) : d; }
 
 typedef struct {
   double  tolerance, worth; /* worth: predicted cost of a Newton run in sweeps */
@@ -130,7 +135,7 @@ static PetscErrorCode run_second_order_methods(newton_run *run, const char *cons
 {
   PetscFunctionBegin;
   run->out->method = names[1];
-  PetscCall(newton_prox_sequence(run, AFTER_SWEEPS, run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
+  PetscCall(newton_prox_sequence(run, env("AS", AFTER_SWEEPS), run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
   if (is_finished(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = names[2];
   PetscCall(run_interior_point(run, r));
@@ -154,24 +159,38 @@ static bool is_weakly_coupled(const friction_problem *p)
   return coupling <= WEAK_COUPLING * n && delassus_work(p->W) <= PRODUCT_COST_MAX * 9.0 * coupling * n;
 }
 
-/* Methods without factorisation: gradient if the bodies are weakly coupled, then splitting. With a limit on iterations no other method follows. */
-static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
-                                              double *r, double *u, friction_result *out, bool *weakly_coupled, bool *is_over)
+static bool has_cheap_product(const friction_problem *p)
 {
-  const friction_stop_test judge = o->max_iterations > 0 ? NULL : has_stalled;
-  friction_options         own   = *o;
-  friction_result          part  = {0};
+  return delassus_work(p->W) <= env("PC", 2.0) * 9.0 * delassus_coupling(p->W) * (double)p->n;
+}
+
+static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
+                                              double *r, double *u, friction_result *out, const char *const **names, bool *is_over)
+{
+  const friction_stop_test judge          = o->max_iterations > 0 ? NULL : has_stalled;
+  const bool               weakly_coupled = is_weakly_coupled(p), is_cheap = has_cheap_product(p);
+  friction_options         own  = *o;
+  friction_result          part = {0};
   PetscFunctionBegin;
-  *weakly_coupled = is_weakly_coupled(p);
-  if (*weakly_coupled) {
-    out->method   = "gradient";
+  *names = weakly_coupled ? method_names[1] : is_cheap ? names_without_sweeps : method_names[0];
+  if (getenv("DBG"))
+    fprintf(stderr, "n %d coupling %g work %g ratio %g worth %g\n", (int)p->n, delassus_coupling(p->W), delassus_work(p->W),
+            delassus_work(p->W) / (9.0 * delassus_coupling(p->W) * (double)p->n), k->worth);
+  if (weakly_coupled || is_cheap) {
+    const double worth = k->worth;
+    out->method        = "gradient";
     k->first_look = FIRST_GRADIENT_CHECK, k->late_look = LATE_GRADIENT_CHECK, k->enough = o->enough, k->n_looks = 0;
+    if (!weakly_coupled) {
+      k->first_look = (int)env("FL", 60), k->late_look = (int)env("LL", 200);
+      k->worth = env("G", 250) * fmax(1.0, (double)p->n / env("N0", 250));
+    }
     PetscCall(gradient_run(p, o, judge, k, r, u, out));
+    k->worth = worth;
     *is_over = !judge || !is_to_be_continued(out->status) || friction_error(p, o->error, r, u) <= o->enough;
-    if (*is_over) PetscFunctionReturn(PETSC_SUCCESS);
+    if (*is_over || !weakly_coupled) PetscFunctionReturn(PETSC_SUCCESS);
     own.time_limit = remaining_time(end);
   }
-  out->method   = method_names[*weakly_coupled][0];
+  out->method   = (*names)[0];
   k->first_look = FIRST_CHECK, k->late_look = LATE_CHECK, k->enough = 0.0, k->n_looks = 0;
   PetscCall(splitting_run(p, &own, true, judge, k, r, u, &part));
   out->iterations += part.iterations, out->status = part.status;
@@ -185,17 +204,18 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   convergence_record k   = {.tolerance = o->tolerance,
                             .worth     = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
   newton_run         run;
-  bool               weakly_coupled, is_over;
+  bool               is_over;
+  const char *const *names;
   PetscFunctionBegin;
   out->method = method_names[0][0];
   friction_velocity(p, r, u);
   if (friction_error(p, o->error, r, u) <= o->tolerance)
     PetscFunctionReturn(PETSC_SUCCESS); /* converged initial guess: return
                                                                                               * before any set-up */
-  PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &weakly_coupled, &is_over));
+  PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &names, &is_over));
   if (is_over) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_run_create(p, o, end, out, &run));
-  PetscErrorCode code = run_second_order_methods(&run, method_names[weakly_coupled], r);
+  PetscErrorCode code = run_second_order_methods(&run, names, r);
   if (!code) newton_work_load_best(run.work, p, o, r, u);
   out->status = run.work->best_error <= o->tolerance ? FRICTION_OK : run.status == FRICTION_OK ? FRICTION_STALLED : run.status;
   newton_run_destroy(&run);
