@@ -22,6 +22,8 @@ enum {
   /* for gradient iterations: their momentum builds up slowly and is lost at restarts */
   FIRST_GRADIENT_CHECK = 200,
   LATE_GRADIENT_CHECK  = 800,
+  FIRST_CHEAP_CHECK    = 100,
+  LATE_CHEAP_CHECK     = 300,
   ENOUGH_STEPS         = 2000 /* predicted number of iterations that is accepted if the error is at most `enough` */
 };
 /* A Newton run costs about this many sweeps times the mean number of contacts that share a body with a contact: between 60
@@ -40,6 +42,12 @@ static const int64_t MANY_CONTACTS = 1000;
 static const double  WEAK_NU = 1.5, WEAK_COUPLING = 0.1;
 /* and a product with W costs at most this many sweeps */
 static const double PRODUCT_COST_MAX = 2.0;
+/* Other problems with such cheap products: a Newton run costs about this many gradient iterations, and in proportion to n^3 above this number of contacts,
+ * because factors fill in. Measured on 50 problems (FCLIB; strands, brush and knot of jobs/exact; 3 to 600 contacts; each solver alone, Zen 5, November 2026):
+ * 80 to 400 iterations below 300 contacts, 1,800 to 5,000 at 300 to 600. The gradient method needs no assembly of W, which takes as long as 20 sweeps.
+ * With splitting first, 18 of 23 problems took more than 1.5 times the time of the fastest method at 1e-4 (5.8 times for 597 contacts of strands), now 4 (5.1 times for
+ * spheres in a box, which only Newton's method from zero solves quickly). At 1e-8: 10 before, 9 now, all but three below 1 ms. */
+static const double CHEAP_ITERATIONS = 300.0, CHEAP_CONTACTS = 250.0;
 
 #define METHOD_NAMES(first)                                                                                                                \
   {                                                                                                                                        \
@@ -47,12 +55,11 @@ static const double PRODUCT_COST_MAX = 2.0;
         first "splitting, newton_prox, interior_point, newton_prox",                                                                       \
         first "splitting, newton_prox, interior_point, newton_prox, splitting"                                                             \
   }
-static const char *const method_names[][5]       = {METHOD_NAMES(""), METHOD_NAMES("gradient, ")};
+static const char *const method_names[][5] = {METHOD_NAMES(""), METHOD_NAMES("gradient, ")};
+/* Gradient without sweeps after it. */
 static const char *const names_without_sweeps[5] = {"gradient", "gradient, newton_prox", "gradient, newton_prox, interior_point",
                                                     "gradient, newton_prox, interior_point, newton_prox",
                                                     "gradient, newton_prox, interior_point, newton_prox, splitting"};
-#include <stdlib.h>
-static double env(const char *n, double d) { return getenv(n) ? atof(getenv(n)) : d; }
 
 typedef struct {
   double  tolerance, worth; /* worth: predicted cost of a Newton run in sweeps */
@@ -135,7 +142,7 @@ static PetscErrorCode run_second_order_methods(newton_run *run, const char *cons
 {
   PetscFunctionBegin;
   run->out->method = names[1];
-  PetscCall(newton_prox_sequence(run, env("AS", AFTER_SWEEPS), run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
+  PetscCall(newton_prox_sequence(run, AFTER_SWEEPS, run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
   if (is_finished(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = names[2];
   PetscCall(run_interior_point(run, r));
@@ -159,11 +166,14 @@ static bool is_weakly_coupled(const friction_problem *p)
   return coupling <= WEAK_COUPLING * n && delassus_work(p->W) <= PRODUCT_COST_MAX * 9.0 * coupling * n;
 }
 
+/* A product with W takes little more time than a sweep. False for deformable bodies with few contacts, whose products solve large systems. */
 static bool has_cheap_product(const friction_problem *p)
 {
-  return delassus_work(p->W) <= env("PC", 2.0) * 9.0 * delassus_coupling(p->W) * (double)p->n;
+  return delassus_work(p->W) <= PRODUCT_COST_MAX * 9.0 * delassus_coupling(p->W) * (double)p->n;
 }
 
+/* Methods without factorisation: gradient if products with W are cheap; splitting if not, or after gradient if the bodies are weakly coupled. With a limit on
+ * iterations no other method follows. *names: names of the sequence of methods. */
 static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
                                               double *r, double *u, friction_result *out, const char *const **names, bool *is_over)
 {
@@ -173,16 +183,13 @@ static PetscErrorCode run_first_order_methods(const friction_problem *p, const f
   friction_result          part = {0};
   PetscFunctionBegin;
   *names = weakly_coupled ? method_names[1] : is_cheap ? names_without_sweeps : method_names[0];
-  if (getenv("DBG"))
-    fprintf(stderr, "n %d coupling %g work %g ratio %g worth %g\n", (int)p->n, delassus_coupling(p->W), delassus_work(p->W),
-            delassus_work(p->W) / (9.0 * delassus_coupling(p->W) * (double)p->n), k->worth);
   if (weakly_coupled || is_cheap) {
-    const double worth = k->worth;
-    out->method        = "gradient";
+    const double worth = k->worth, size = fmax(1.0, (double)p->n / CHEAP_CONTACTS);
+    out->method   = "gradient";
     k->first_look = FIRST_GRADIENT_CHECK, k->late_look = LATE_GRADIENT_CHECK, k->enough = o->enough, k->n_looks = 0;
     if (!weakly_coupled) {
-      k->first_look = (int)env("FL", 60), k->late_look = (int)env("LL", 200);
-      k->worth = env("G", 250) * fmax(1.0, (double)p->n / env("N0", 250));
+      k->first_look = FIRST_CHEAP_CHECK, k->late_look = LATE_CHEAP_CHECK;
+      k->worth = CHEAP_ITERATIONS * size * size * size;
     }
     PetscCall(gradient_run(p, o, judge, k, r, u, out));
     k->worth = worth;
