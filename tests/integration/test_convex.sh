@@ -27,7 +27,7 @@ refuses contact.restitution=0.5 contact.restitution "not supported by formulatio
 unused() { # ASSIGNMENT TEXT: another formulation uses the key
   status 0 "$program" check "$job" --set formulation=convex --set "$pairs" --set "$1" && says "notice: " && says "$2" || fail "does not report $1"
 }
-unused solver.friction.method=newton "solver.friction: not used by formulation convex, only by exact"
+unused solver.friction.method=newton "solver.friction: not used by formulation convex, only by exact or hybrid"
 unused output.fclib=1 "output.fclib: not used by formulation convex"
 unused contact.overlap_correction=0.1 "contact.overlap_correction: not used by formulation convex: springs correct overlaps"
 refuses solver.convex.stiction_tolerance=0 solver.convex.stiction_tolerance "out of range"

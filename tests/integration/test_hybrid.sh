@@ -18,15 +18,25 @@ for options in "grid: {iterations: 0, expert: {resampling: false}}" "grid: {expe
   apart "$work/other" "$options"
 done
 sed -e '/^  heap:/d' -e '/heap/d' -e '/sand:/d' "$job" >"$work/solids.yaml"
-for options in "grid: {transfer: none}" "grid: {transfer: pic}"; do
+for options in "contact: impulses, grid: {transfer: none}" "contact: impulses, grid: {transfer: pic}"; do
   status 0 "$program" run "$work/solids.yaml" --out "$work/other" --force --threads 1 --no-picture --steps 20 --set "solver.hybrid={$options}"
   apart "$work/other" "$options"
 done
 pass "nor with other transfers, thicknesses, and zones from the start"
+# Without sand the default is contact: coulomb.
+rm -rf "$work"/whole "$work"/threads?
+runs_alike_on_threads "$work/solids.yaml"
+resumes_from_everywhere cut push
+job=$here/hybrid.yaml
+apart "$work/whole" "contact: coulomb" && pass "contact: coulomb: no surface is in another"
+whole_column cone_violation | awk '$1 > 1e-12 { bad = 1 } END { exit bad }' || fail "contact: coulomb: friction exceeds its cone"
+whole_column contact_law_error | awk '$1 > 1e-5 { bad = 1 } END { exit bad || NR < 10 }' || fail "contact: coulomb: the contact law is not satisfied"
+pass "contact: coulomb: the laws of Signorini and Coulomb are satisfied in every step"
 refuses() { # ASSIGNMENT PATH TEXT
   status 2 "$program" check "$job" --set "$1" && says "$2: " && says "$3" || fail "takes $1"
 }
 refuses solver.hybrid.grid.transfer=none solver.hybrid.grid.transfer "with surfaces requires augury"
+refuses solver.hybrid.contact=coulomb solver.hybrid.contact "contact of bodies of kind mpm uses the grid"
 refuses solver.hybrid.grid.spacing=0.03 solver.hybrid.grid.spacing "uses their own grid"
 refuses mpm.expert.light_node_mass_fraction=0.1 mpm.expert.light_node_mass_fraction "contact cannot change the velocities of dependent nodes"
 unused() { # ASSIGNMENT TEXT: another formulation uses the key
@@ -34,12 +44,16 @@ unused() { # ASSIGNMENT TEXT: another formulation uses the key
 }
 unused contact.stiffness=1e4 "contact.stiffness: not used by formulation hybrid"
 unused contact.overlap_correction=0.1 "surfaces do not overlap"
-unused solver.friction.method=newton "solver.friction: not used by formulation hybrid, only by exact"
 unused solver.linear.restart=30 "solver.linear: not used by formulation hybrid, only by penalty"
-unused output.fclib=1 "does not solve a friction problem"
+unused output.fclib=1 "only formulation exact writes its contact problems"
 refuses bodies.cube.contact_surface=level_set bodies.cube "contact_surface: mesh"
 refuses "solver.hybrid={integrator: symplectic}" bodies.soft.damping "remove stiffness"
 refuses "solver.hybrid.impulses={enabled: false, thickness: 1.0e-3}" solver.hybrid.impulses.thickness "has no effect when"
+for key in "grid: {transfer: none}" "impulses: {stiffness: 100}" "expert: {prescribed_nodes: contact}"; do
+  status 2 "$program" check "$work/solids.yaml" --set "solver.hybrid={$key}" && says "has no effect with contact: coulomb" || fail "takes $key"
+done
+status 2 "$program" check "$work/solids.yaml" --set "solver.hybrid={contact: coulomb, integrator: symplectic}" && says "which integrator: symplectic does not support" &&
+  pass "keys without effect on contact: coulomb are errors"
 status 2 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" && says "top" && says "cube" ||
   fail "takes surfaces that cut each other"
 status 0 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" --set solver.hybrid.allow_intersections=true &&

@@ -48,19 +48,21 @@ static void append_text_of_cell(text_buffer *b, const char *text)
 
 static void print_history_reference(text_buffer *b)
 {
-  text_printf(b, "# Columns of history.csv\n\n"
-                 "A run writes one row per step, or per `output.history_every` steps. The header names each column with "
-                 "its unit: `penetration [m]`.\n"
-                 "A table has the columns that its formulation provides, in the order of this page. Find columns by "
-                 "name, because a later version may add some.\n"
-                 "A cell is empty if its quantity has no value in the step.\n\n"
-                 "If a step fails, it is repeated in substeps of half the length. The third column of this page states "
-                 "how the values of the substeps give the\n"
-                 "value of the step. Quantities of contacts and solvers are 0 in a step without them.\n\n"
-                 "`yield_overshoot` and `step_rotation` exist if the job has a material whose law depends on the state "
-                 "at the start of the step: `von_mises`,\n"
-                 "`linear_corotated` with `rotation: lagged`, or `tait_liquid`.\n\n"
-                 "| column | unit | of substeps | formulations | meaning |\n|---|---|---|---|---|\n");
+  text_printf(
+      b, "# Columns of history.csv\n\n"
+         "A run writes one row per step, or per `output.history_every` steps. The header names each column with "
+         "its unit: `penetration [m]`.\n"
+         "A table has the columns that its formulation provides, in the order of this page. Find columns by "
+         "name, because a later version may add some.\n"
+         "A cell is empty if its quantity has no value in the step.\n\n"
+         "If a step fails, it is repeated in substeps of half the length. The third column of this page states "
+         "how the values of the substeps give the\n"
+         "value of the step. Quantities of contacts and solvers are 0 in a step without them.\n\n"
+         "`yield_overshoot` and `step_rotation` exist if the job has a material whose law depends on the state "
+         "at the start of the step: `von_mises`,\n"
+         "`linear_corotated` with `rotation: lagged`, or `tait_liquid`.\n"
+         "Formulation `hybrid` with `contact: impulses` has no columns of the contact law, the contact problem and the friction solver.\n\n"
+         "| column | unit | of substeps | formulations | meaning |\n|---|---|---|---|---|\n");
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i) {
     const report_quantity *q = &history_quantities[i];
     if (q->group == REPORT_INTERNAL) continue;

@@ -30,6 +30,7 @@ const report_quantity *history_find(const char *name)
 int history_groups(const scene *s, const formulation_ops *ops)
 {
   int groups = ops->report | REPORT_RUN;
+  if (ops->not_reported) groups &= ~ops->not_reported(s);
   for (int i = 0; i < s->n_materials; ++i)
     if (s->materials[i]->law && s->materials[i]->law->step) groups |= REPORT_PLASTICITY;
   return groups;

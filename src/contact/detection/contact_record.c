@@ -17,6 +17,23 @@ PetscErrorCode contact_points_reserve(contact_points *p, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode contact_points_append(contact_points *p, const contact_points *more)
+{
+  PetscFunctionBeginUser;
+  PetscCall(contact_points_reserve(p, p->n + more->n));
+  for (int64_t i = 0; i < more->n; ++i, ++p->n) {
+    for (int k = 0; k < 3; ++k) {
+      p->position[3 * p->n + k] = more->position[3 * i + k];
+      p->force[3 * p->n + k]    = more->force[3 * i + k];
+      p->normal[3 * p->n + k]   = more->normal[3 * i + k];
+    }
+    p->gap[p->n]         = more->gap[i];
+    p->source_body[p->n] = more->source_body[i], p->object_body[p->n] = more->object_body[i];
+    p->is_sliding[p->n] = more->is_sliding[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode contact_points_fields(contact_points *p, field_table *table)
 {
   const int    flags = FIELD_FRAME | FIELD_DERIVED; /* updated at the end of each step: no refresh() is needed */

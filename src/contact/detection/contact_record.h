@@ -96,6 +96,7 @@ typedef struct {
   uint8_t *is_sliding;
 } contact_points;
 PetscErrorCode      contact_points_reserve(contact_points *p, int64_t n);
+PetscErrorCode      contact_points_append(contact_points *p, const contact_points *more);
 void                contact_points_destroy(contact_points *p);
 contact_points_view contact_points_get(const contact_points *p);
 /* Register the group "contact/points" (frames). The address of *p must not change while the table exists. */

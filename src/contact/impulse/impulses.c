@@ -1320,7 +1320,7 @@ static PetscErrorCode solve_impulses(impulses *a, step_status *status)
   PetscFunctionBegin;
   impact_zones_clear(&a->zones);
   PetscCall(impulse_motion_begin(a));
-  if (a->options->thickness > 0.0) PetscCall(near_pass(a, status));
+  if (a->options->thickness > 0.0 && !a->options->skips_near) PetscCall(near_pass(a, status));
   if (status->code == STEP_OK) PetscCall(collision_pass(a, status));
   if (status->code == STEP_OK) PetscCall(impulse_contacts_gather(a));
   if (status->code == STEP_OK) PetscCall(check_zones(a, status));
@@ -1338,6 +1338,33 @@ PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impul
   const PetscErrorCode code  = solve_impulses(a, status);
   a->step = NULL, a->options = NULL, a->report = NULL;
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode impulses_find_near(impulses *a, double distance, const impulse_step *step, int64_t *n, impulse_near **list)
+{
+  const broad_phase_surfaces *b = &a->scene.surfaces;
+  int64_t                     bad;
+  PetscFunctionBegin;
+  *n = 0, *list = NULL;
+  a->step = step;
+  impact_zones_clear(&a->zones);
+  for (int64_t i = 0; i < b->n_vertices; ++i) a->leader[i] = a->unit[i];
+  const PetscErrorCode code = impulse_search_all(a, step->x0, step->x0, distance, &bad);
+  a->step                   = NULL;
+  PetscCall(code);
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("near pairs", a->n, sizeof **list, list));
+  for (int64_t i = 0; i < a->n; ++i) {
+    const meeting *m  = &a->found[i];
+    impulse_near  *to = &(*list)[i];
+    to->gap           = m->gap;
+    to->body[0]       = b->n_bodies ? b->body[m->node[0]] : 0;
+    to->body[1]       = m->kind == MEETING_POINT_WALL ? step->wall[m->second].body : b->n_bodies ? b->body[m->node[3]] : 0;
+    v3_set(to->place, 0.0, 0.0, 0.0);
+    for (int k = 0; k < n_first_of(m); ++k) v3_axpy(to->place, fabs(m->weight[k]), step->x0 + 3 * (int64_t)m->node[k]);
+  }
+  *n = a->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

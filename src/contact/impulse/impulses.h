@@ -75,6 +75,7 @@ typedef struct {
                            * is less */
   double  stiffness;      /* [N/m] of the spring between the features of a pair closer than the thickness */
   int64_t max_iterations; /* limit of iterations of the collision pass */
+  bool    skips_near;     /* no near pass: only colliding pairs receive impulses */
   bool    is_thorough;    /* every search tests all pairs, not only those that changed: slower, bit-identical result */
 } impulse_options;
 typedef struct {
@@ -107,6 +108,15 @@ void                    impulses_destroy(impulses **a);
 /* Solve one step in place. *status: STEP_COLLISION_UNRESOLVED if collisions remain because one zone contains members with different
  * prescribed motions, or would rotate by 3 rad or more; STEP_NOT_FINITE if a position or velocity of a vertex is not finite. */
 PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status, impulse_report *out);
+/* Two features closer than a distance at the start of a step. */
+typedef struct {
+  int32_t body[2];  /* of the first and second feature; 0 if surfaces.n_bodies is 0 */
+  double  place[3]; /* a point of the first feature [m] */
+  double  gap;      /* their distance [m]; negative: behind a wall */
+} impulse_near;
+/* Find all pairs of features closer than `distance` [m] at step->x0: *list [n], allocated, memory_free. Reads x0, rigid and wall of `step`.
+ * *n = 0 if a position is not finite. */
+PetscErrorCode impulses_find_near(impulses *a, double distance, const impulse_step *step, int64_t *n, impulse_near **list);
 /* [n_vertices][3] end positions of the last solve. */
 const double *impulses_ends(const impulses *a);
 /* Contacts of the last solve, ascending by kind of pair and features; borrowed until the next solve. */

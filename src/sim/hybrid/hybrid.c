@@ -1,16 +1,22 @@
-/* The formulation `hybrid`: contact of volumetric elastic bodies through a grid and by impulses, between two solves of the step
- * [MarquezRazonEtAl2023, sec. 4].
+/* The formulation `hybrid`: contact of volumetric elastic bodies whose surfaces never intersect.
  *
- *    1  free motion      the step without contact
- *    2  contact          boundary velocities are transferred through a grid (contact/augury), which prevents approach but not
- *                        separation; then geometric impulses (contact/impulse) remove the remaining collisions between features
- *                        on the straight trajectories from x to x + dt v
- *    3  second solve     from the same start, with boundaries on these trajectories. As an extension of the paper only the nodes
- *                        changed by contact are prescribed (expert: {prescribed_nodes: contact}); then the impulses of 2 and 3 are repeated if free
- *                        nodes collide
+ * contact: coulomb (default)
+ *    1  Coulomb step      bodies and contacts are solved together (sim/step/step_coulomb.h); surfaces keep the distance `thickness`
+ *    2  collisions        continuous collision detection on the straight trajectories from x to x + dt v; without a collision the
+ *                         step is accepted. Otherwise geometric impulses (contact/impulse) change the surface velocities until
+ *                         no features collide
+ *    3  second motion     only after impulses: from the same start, with all surfaces on these trajectories
+ *
+ * contact: impulses, as published [MarquezRazonEtAl2023, sec. 4]
+ *    1  free motion       the step without contact
+ *    2  contact           boundary velocities are transferred through a grid (contact/augury), which prevents approach but not
+ *                         separation; then impulses, also between surfaces closer than `thickness`
+ *    3  second motion     as above. As an extension of the paper only the nodes changed by contact are prescribed (expert:
+ *                         {prescribed_nodes: contact}); then the impulses of 2 and 3 are repeated if free nodes collide
  *
  * Contact uses the geometry of the start of the step. The new state contains the end points of the trajectories themselves, so
  * that separate surfaces stay separate. A step without contact is free motion. */
+#include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/timer.h"
@@ -25,6 +31,7 @@
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_intersections.h"
 #include "sim/step/solver_options.h"
+#include "sim/step/step_coulomb.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_motion.h"
 #include <string.h>
@@ -156,14 +163,62 @@ static void check_fix(const scene *s, int i, diagnostics *d)
         "of mass removes angular momentum that solver.hybrid.momentum_correction: rigid would restore: use momentum_correction: linear");
 }
 
-/* Report triangles that cannot be sampled for the given cell size. */
+/* Whether all options of the grid are those of a job without solver.hybrid.grid. The resolved job contains the defaults. */
+static bool is_default_grid(const hybrid_grid *g)
+{
+  return !isfinite(g->spacing) && g->transfer == HYBRID_TRANSFER_AUGURY && g->max_iterations == HYBRID_GRID_ITERATIONS &&
+         g->damps_sliding && g->resampling && g->region == AUGURY_APPROACHING && g->cohesion == HYBRID_COHESION_NEAREST;
+}
+
+/* Report keys without effect, and bodies that the method of contact does not support. */
+static void check_method(const scene *s, diagnostics *d)
+{
+  static const char     none[] = "has no effect with contact: coulomb; remove it, or set solver.hybrid.contact: impulses";
+  const hybrid_options *o      = s->options->solver->hybrid;
+  const document_node  *solver = document_find(s->options->root, "solver"), *hybrid = solver ? document_find(solver, "hybrid") : NULL;
+  if (hybrid_contact_method(s, o) != HYBRID_CONTACT_COULOMB) return;
+  if (s->world.mpm)
+    diagnostics_add_under(d, hybrid, "solver.hybrid", "contact",
+                          "coulomb: contact of bodies of kind mpm uses the grid; remove it, or set impulses");
+  if (o->integrator == HYBRID_SYMPLECTIC)
+    diagnostics_add_under(
+        d, hybrid, "solver.hybrid", "contact",
+        "coulomb: contact forces are implicit, which integrator: symplectic does not support; remove it, or set impulses");
+  if (!is_default_grid(o->grid)) diagnostics_add_under(d, hybrid, "solver.hybrid", "grid", none);
+  if (isfinite(o->impulses->stiffness)) diagnostics_add_under(d, hybrid, "solver.hybrid", "impulses.stiffness", none);
+  if (o->prescribed_nodes != HYBRID_PRESCRIBED_SURFACE) diagnostics_add_under(d, hybrid, "solver.hybrid", "expert.prescribed_nodes", none);
+}
+
+/* Warn of bodies that the near pass of impulses will push apart. Coulomb steps keep a distance too small to matter. */
+static PetscErrorCode warn_of_near_bodies(const scene *s, hybrid_contact *c)
+{
+  impulse_near *list;
+  int64_t       n;
+  char          subject[300];
+  PetscFunctionBegin;
+  if (c->is_coulomb) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(hybrid_contact_find_near(c, s, &n, &list));
+  for (int64_t i = 0; i < n; ++i) {
+    snprintf(subject, sizeof subject, "%.140s, %.140s", s->bodies[list[i].body[0]].name, s->bodies[list[i].body[1]].name);
+    warning_list_add(
+        s->warnings, "within-thickness", subject,
+        "start %.3g m apart at (%.4g, %.4g, %.4g), closer than solver.hybrid.impulses.thickness = %.3g m: contact will push them "
+        "apart; move them, or set a smaller thickness",
+        list[i].gap, list[i].place[0], list[i].place[1], list[i].place[2], c->thickness);
+  }
+  memory_free(&list);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Report triangles that cannot be sampled for the given cell size, and bodies that start within the thickness. */
 static PetscErrorCode check_cells(const scene *s, diagnostics *d)
 {
   hybrid_contact c = {0};
   PetscFunctionBegin;
   const document_node *root = s->options->root, *solver = document_find(root, "solver");
   const document_node *grid = document_find(solver ? document_find(solver, "hybrid") : NULL, "grid");
-  const PetscErrorCode code = hybrid_contact_create(s, s->options->solver->hybrid, &c);
+  PetscErrorCode       code = hybrid_contact_create(s, s->options->solver->hybrid, &c);
+  if (!code) code = warn_of_near_bodies(s, &c);
   hybrid_contact_destroy(&c);
   if (!diagnostics_take(d, grid ? grid : root, "solver.hybrid.grid", "spacing", code)) PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,6 +234,7 @@ static PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
     check_fix(s, i, d);
   }
   check_grid(s, d);
+  check_method(s, d);
   if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
   /* Impulses keep separate surfaces apart but cannot separate intersecting ones. */
   if (!s->options->solver->hybrid->allow_intersections)
@@ -192,6 +248,13 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
                                       [HYBRID_TRANSFER_PIC]    = "velocities of a grid",
                                       [HYBRID_TRANSFER_NONE]   = "nothing through a grid"};
   const hybrid_options    *o       = s->options->solver->hybrid;
+  if (hybrid_contact_method(s, o) == HYBRID_CONTACT_COULOMB) {
+    fprintf(out,
+            "formulation hybrid: Coulomb step, friction solved by %s, then impulses where surfaces would collide; contacts are detected "
+            "between\n",
+            friction_solvers[s->options->solver->friction->method].name);
+    return step_contacts_describe(s, out);
+  }
   fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
           o->impulses->is_on ? "geometric impulses" : "no impulses");
   return PETSC_SUCCESS;
@@ -199,18 +262,20 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
 
 /* ==== formulation ==== */
 
-static const int MOST_ROUNDS = 3; /* second solves with part of the surfaces prescribed, before all are */
+static const double STALLED_FRICTION = 10.0; /* a stalled friction problem is accepted up to this multiple of its tolerance */
+static const int    MOST_ROUNDS      = 3;    /* second solves with part of the surfaces prescribed, before all are */
 
 typedef struct {
-  formulation           base;
+  step_frame            frame; /* its contacts: only contact: coulomb */
   const hybrid_options *options;
   const newton_options *newton;
   linear_solver        *motion_solver;
-  step_layout           layout;
-  step_record           record;
+  linear_solver        *coulomb_motion_solver, *coulomb_contact_solver; /* contact: coulomb */
+  step_coulomb_options  coulomb;
+  step_record           collisions; /* contact: coulomb: impulses of the current step after the Coulomb step */
   hybrid_contact        contact;
   hybrid_momentum       momentum;
-  double               *v_free; /* [n_blocks][3] */
+  double               *v_free; /* [n_blocks][3] before impulses: free motion or Coulomb step */
   int64_t               capacity;
   bool                 *tries_exact; /* [n_systems] see step_motion_options: not for cloth, whose tangent is indefinite where it is
                                 * wrinkled */
@@ -219,6 +284,7 @@ typedef struct {
 /* Temporary data of one step. */
 typedef struct {
   hybrid       *h;
+  step_coulomb  coulomb;
   step_unknowns unknowns;
   step_motion   motion;
   int64_t      *dof; /* prescribed in part 3 */
@@ -233,13 +299,17 @@ static void clear_motion(hybrid_attempt *p)
   p->motion = (step_motion){0};
 }
 
-static void hybrid_finish(void *context) { clear_motion(context); }
+static void hybrid_finish(void *context)
+{
+  clear_motion(context);
+  step_coulomb_destroy(&((hybrid_attempt *)context)->coulomb);
+}
 
 /* Solve the equations of the systems for l->v, starting from l->v with prescribed components set. */
 static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  step_layout *l            = &p->h->layout;
+  step_layout *l            = &p->h->frame.layout;
   const bool   was_unsolved = report->unconverged; /* in the free motion of this step */
   PetscCall(step_unknowns_create(l, &p->unknowns));
   const step_motion_options own = {
@@ -258,7 +328,7 @@ static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *status, step_
  * without a solve. All their components become prescribed. */
 static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *status)
 {
-  step_layout *l = &p->h->layout;
+  step_layout *l = &p->h->frame.layout;
   int64_t      n = 0;
   double      *g;
   PetscFunctionBegin;
@@ -278,18 +348,25 @@ static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode store_velocities_before_impulses(hybrid *h)
+{
+  const step_layout *l = &h->frame.layout;
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("free motion", 3 * l->n_blocks, sizeof *h->v_free, &h->capacity, &h->v_free));
+  memcpy(h->v_free, l->v, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode move_freely(hybrid_attempt *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
-  step_layout *l = &h->layout;
+  step_layout *l = &h->frame.layout;
   if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(advance_nodes_explicitly(p, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscCall(solve_motion(p, status, report));
-  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_reserve("free motion", 3 * l->n_blocks, sizeof *h->v_free, &h->capacity, &h->v_free));
-  memcpy(h->v_free, l->v, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  if (status->code == STEP_OK) PetscCall(store_velocities_before_impulses(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,7 +375,7 @@ static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
-  step_layout *l = &h->layout;
+  step_layout *l = &h->frame.layout;
   int64_t      n;
   PetscCall(step_layout_release(l));
   PetscCall(hybrid_contact_prescribe(&h->contact, l, is_all, &n, &p->dof, &p->velocity));
@@ -324,17 +401,17 @@ static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *status,
   for (int k = is_all ? MOST_ROUNDS : 0; is_more && status->code == STEP_OK; ++k) {
     PetscCall(solve_with_prescribed_boundary(p, k == MOST_ROUNDS, status, report));
     if (status->code != STEP_OK || k == MOST_ROUNDS) break;
-    PetscCall(hybrid_contact_repeat(&p->h->contact, o, &p->h->layout, status, report, &is_more));
+    PetscCall(hybrid_contact_repeat(&p->h->contact, o, &p->h->frame.layout, status, report, &is_more));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode hybrid_try(void *context, step_status *status, step_report *report)
+static PetscErrorCode try_impulses(void *context, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   hybrid_attempt *p = context;
   hybrid         *h = p->h;
-  step_layout    *l = &h->layout;
+  step_layout    *l = &h->frame.layout;
   PetscCall(move_freely(p, status, report));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   hybrid_momentum_begin(&h->momentum, l);
@@ -344,15 +421,53 @@ static PetscErrorCode hybrid_try(void *context, step_status *status, step_report
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_layout_end(l, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(hybrid_contact_accept(&h->contact, l, &h->record, report));
+  PetscCall(hybrid_contact_accept(&h->contact, l, &h->frame.record, report));
   if (h->contact.has_acted) {
     const bool loses = h->options->integrator != HYBRID_SYMPLECTIC;
     const int  fix   = loses ? h->options->momentum_correction : HYBRID_CORRECTION_NONE;
-    hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->record.forces, l);
+    hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->frame.record.forces, l);
     hybrid_momentum_evaluate(&h->momentum, l);
-    PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->record));
+    PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->frame.record));
   }
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Impulses of collisions after the Coulomb step: restore the momentum that the prescribed surfaces lost, and add the forces to the
+ * record of the step. */
+static PetscErrorCode record_collisions(hybrid *h, step_report *report)
+{
+  step_layout *l   = &h->frame.layout;
+  step_record *own = &h->collisions, *all = &h->frame.record;
+  PetscFunctionBegin;
+  own->points.n = own->forces.n = 0;
+  PetscCall(hybrid_record_impulses(&h->contact, l, own, &report->contact));
+  hybrid_momentum_restore(&h->momentum, h->options->momentum_correction, &h->contact, &own->forces, l);
+  hybrid_momentum_evaluate(&h->momentum, l);
+  PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, own));
+  PetscCall(contact_forces_merge(&all->forces, &own->forces));
+  PetscCall(contact_points_append(&all->points, &own->points));
+  report->contact.contacts = all->points.n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode try_coulomb(void *context, step_status *status, step_report *report)
+{
+  PetscFunctionBegin;
+  hybrid_attempt *p = context;
+  hybrid         *h = p->h;
+  step_layout    *l = &h->frame.layout;
+  PetscCall(step_coulomb_solve(&p->coulomb, &h->frame, &h->coulomb, status, report));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(store_velocities_before_impulses(h));
+  hybrid_momentum_begin(&h->momentum, l);
+  PetscCall(hybrid_contact_solve(&h->contact, h->options, l, status, report));
+  const double friction_work = report->contact.friction_work_done;
+  if (status->code == STEP_OK && h->contact.has_acted) PetscCall(solve_with_prescribed_boundary(p, true, status, report));
+  if (status->code == STEP_OK) PetscCall(step_coulomb_accept(&p->coulomb, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  report->contact.friction_work_done += friction_work;
+  if (h->contact.has_acted) PetscCall(record_collisions(h, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -360,8 +475,8 @@ static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_stat
 {
   PetscFunctionBegin;
   hybrid_attempt     now = {.h = (hybrid *)f};
-  const step_attempt own = {hybrid_try, hybrid_finish, &now};
-  PetscCall(step_run_attempt(&now.h->layout, t, dt, &own, status, report));
+  const step_attempt own = {now.h->contact.is_coulomb ? try_coulomb : try_impulses, hybrid_finish, &now};
+  PetscCall(step_run_attempt(&now.h->frame.layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -369,8 +484,8 @@ static PetscErrorCode hybrid_fields(formulation *f, field_table *table)
 {
   hybrid *h = (hybrid *)f;
   PetscFunctionBegin;
-  PetscCall(step_record_fields(&h->record, table));
-  PetscCall(hybrid_contact_fields(&h->contact, table));
+  PetscCall(step_record_fields(&h->frame.record, table));
+  if (!h->contact.is_coulomb) PetscCall(hybrid_contact_fields(&h->contact, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,14 +493,33 @@ static void hybrid_destroy(formulation *f)
 {
   hybrid *h = (hybrid *)f;
   linear_solver_destroy(&h->motion_solver);
-  step_layout_destroy(&h->layout);
-  step_record_destroy(&h->record);
+  linear_solver_destroy(&h->coulomb_motion_solver);
+  linear_solver_destroy(&h->coulomb_contact_solver);
+  step_frame_destroy(&h->frame);
+  step_record_destroy(&h->collisions);
   hybrid_contact_destroy(&h->contact);
   hybrid_momentum_destroy(&h->momentum);
   MEMORY_FREE(&h->v_free, &h->tries_exact);
 }
 
-static const char MOTION[] = "hybrid_motion_"; /* prefix of options */
+/* Prefixes of options: free and second motion; linear systems of the Coulomb step. */
+static const char MOTION[] = "hybrid_motion_", COULOMB_MOTION[] = "hybrid_coulomb_motion_", COULOMB_CONTACT[] = "hybrid_coulomb_contact_";
+
+static PetscErrorCode create_coulomb_step(scene *s, hybrid *h)
+{
+  const solver_options *o = s->options->solver;
+  PetscFunctionBegin;
+  PetscCall(linear_solver_create(s->comm, COULOMB_MOTION, &h->coulomb_motion_solver));
+  PetscCall(linear_solver_create(s->comm, COULOMB_CONTACT, &h->coulomb_contact_solver));
+  PetscCall(step_frame_create(s, s->options->contact->overlap_correction, &h->frame));
+  h->frame.contacts.distance = h->contact.thickness;
+  h->coulomb                 = (step_coulomb_options){.newton                   = o->newton,
+                                                      .friction                 = o->friction,
+                                                      .friction_stall_tolerance = STALLED_FRICTION * o->friction->tolerance,
+                                                      .motion_solver            = h->coulomb_motion_solver,
+                                                      .contact_solver           = h->coulomb_contact_solver};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode hybrid_create(scene *s, formulation *f)
 {
@@ -393,26 +527,39 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
   PetscFunctionBegin;
   h->options = s->options->solver->hybrid;
   h->newton  = s->options->solver->newton;
-  step_record_attach(&h->record, f);
-  PetscCall(step_layout_create(s, &h->layout));
   PetscCall(linear_solver_create(s->comm, MOTION, &h->motion_solver));
+  PetscCall(hybrid_contact_create(s, h->options, &h->contact));
+  if (h->contact.is_coulomb) PetscCall(create_coulomb_step(s, h));
+  else {
+    step_record_attach(&h->frame.record, f);
+    PetscCall(step_layout_create(s, &h->frame.layout));
+  }
   PetscCall(memory_alloc("systems", s->n_systems, sizeof *h->tries_exact, &h->tries_exact));
   for (int i = 0; i < s->n_systems; ++i) {
     const nodal_body *nodal = nodal_body_of(s->systems[i]);
     h->tries_exact[i]       = !nodal || tetrahedra_of(nodal);
   }
-  PetscCall(hybrid_contact_create(s, h->options, &h->contact));
   PetscCall(hybrid_momentum_create(s, &h->momentum));
+  log_info("hybrid: surfaces keep a distance of %.3g m (solver.hybrid.impulses.thickness)", h->contact.thickness);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode hybrid_probe(const scene *s)
 {
   PetscFunctionBegin;
-  (void)s;
+  if (hybrid_contact_method(s, s->options->solver->hybrid) == HYBRID_CONTACT_COULOMB)
+    PetscCall(step_coulomb_probe(COULOMB_MOTION, COULOMB_CONTACT, s->options->solver->friction));
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
   PetscCall(step_motion_probe(MOTION, MOTION_AUTO));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Impulses do not solve Coulomb's law, and a Coulomb step uses no grid. */
+static int hybrid_not_reported(const scene *s)
+{
+  return hybrid_contact_method(s, s->options->solver->hybrid) == HYBRID_CONTACT_COULOMB
+             ? 0
+             : REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER;
 }
 
 static const unused_key unused[] = {
@@ -422,25 +569,27 @@ static const unused_key unused[] = {
     {"contact.pairs.friction_transverse", "its friction cones are circular", false},
     {"contact.overlap_correction", "surfaces do not overlap", true},
     {"contact.overlap_correction_speed", "surfaces do not overlap", true},
-    {"output.fclib", "it does not solve a friction problem", true},
+    {"output.fclib", "only formulation exact writes its contact problems", true},
     {.path = NULL}};
 const formulation_ops hybrid_formulation = {
     .scene.name         = "hybrid",
     .scene.kinds        = "mpm fem cloth rigid kinematic static",
     .scene.kinds_reason = "impulses act on triangle surfaces of bodies with nodes or six velocities",
-    .scene.solver       = "newton hybrid petsc",
+    .scene.solver       = "newton friction hybrid petsc",
     .scene.unused       = unused,
     .scene.is_rigid     = true,
     .outer              = "Newton",
     .inner              = "impulse",
-    .report      = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_TRANSFER,
-    .remedy      = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
-    .size        = sizeof(hybrid),
-    .create      = hybrid_create,
-    .probe       = hybrid_probe,
-    .scene.check = hybrid_check,
-    .step        = hybrid_step,
-    .fields      = hybrid_fields,
+    .report = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW |
+              REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER | REPORT_TRANSFER,
+    .not_reported   = hybrid_not_reported,
+    .remedy         = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
+    .size           = sizeof(hybrid),
+    .create         = hybrid_create,
+    .probe          = hybrid_probe,
+    .scene.check    = hybrid_check,
+    .step           = hybrid_step,
+    .fields         = hybrid_fields,
     .scene.describe = hybrid_describe,
     .destroy        = hybrid_destroy,
 };

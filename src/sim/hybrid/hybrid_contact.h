@@ -34,6 +34,7 @@ typedef struct {
 typedef struct {
   hybrid_boundary      boundary;
   hybrid_continuum     continuum;
+  bool                 is_coulomb;    /* only surfaces that would collide receive impulses, and there is no grid */
   double               dx, thickness; /* cell size and contact thickness [m] */
   augury              *grid;          /* NULL: no transfer by augury */
   pic_contact         *pic;           /* transfer by PIC instead; NULL: none */
@@ -65,9 +66,14 @@ typedef struct {
   double (*met_at)[4]; /* [pairs of bodies in contact] sum of contact positions [m], and number of contacts */
 } hybrid_contact;
 
+/* The method of contact of a scene: HYBRID_CONTACT_COULOMB or HYBRID_CONTACT_IMPULSES. */
+int hybrid_contact_method(const scene *s, const hybrid_options *options);
 /* Fill in *c, which is zero; destroy accepts a partly created struct. */
 PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *options, hybrid_contact *c);
 void           hybrid_contact_destroy(hybrid_contact *c);
+/* The closest pair of features of each two bodies that start the run closer than the thickness, in the order of the bodies: *list [n],
+ * allocated, memory_free. */
+PetscErrorCode hybrid_contact_find_near(hybrid_contact *c, const scene *s, int64_t *n, impulse_near **list);
 PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 /* Compute c->boundary.v, c->boundary.A and c->vu after contact from the free motion l->v. The status is negative if collisions remain. */
 PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
@@ -83,6 +89,8 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
 /* Make the affine matrices permanent and record the contact forces of the step. */
 PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report);
 
+/* Append the impulses of the step to a record: points, forces between bodies, and *sum. */
+PetscErrorCode hybrid_record_impulses(hybrid_contact *c, const step_layout *l, step_record *record, contact_summary *sum);
 /* Change the recorded forces between bodies so that they sum to the total contact force on each body (hybrid_balance.h). v_free: the
  * global vector before contact; gained [n_bodies][3] N s: momentum that contact gave to bodies made of nodes. */
 PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3],

@@ -57,7 +57,7 @@ static const key_spec impulse_keys[] = {
   {.name = "enabled", .type = KEY_BOOL, .offset = offsetof(hybrid_impulses, is_on), .fallback = "true",
    .help = "false: surfaces may pass through each other where the grid does not prevent it"},
   {.name = "thickness", .type = KEY_REAL, .offset = offsetof(hybrid_impulses, thickness), .unit = "m", .min = 0, .max = INFINITY, .is_optional = true,
-   .only_if = {"enabled", "true"}, .help = "surfaces closer than this stop approaching and are separated slowly. A twentieth of the mean edge if not given"},
+   .only_if = {"enabled", "true"}, .help = "surfaces closer than this stop approaching and are separated slowly. If not given: a thousandth of the mean edge or of the smallest body (contact: coulomb), or a twentieth (contact: impulses)"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(hybrid_impulses, stiffness), .unit = "N/m", .min = 0, .max = INFINITY,
    .is_optional = true,
    .only_if = {"enabled", "true"}, .help = "stiffness per pair of features of the spring that separates surfaces to the thickness; it corrects at most a tenth of "
@@ -72,6 +72,14 @@ static const key_table impulse_table = {.name = "solver.hybrid.impulses",
                                         .size = sizeof(hybrid_impulses),
                                         .keys = impulse_keys};
 
+static const char *const contacts[] = {
+    [HYBRID_CONTACT_AUTO] = "auto", [HYBRID_CONTACT_COULOMB] = "coulomb", [HYBRID_CONTACT_IMPULSES] = "impulses", NULL};
+static const char *const contact_help[] = {
+    "coulomb; impulses if there are bodies of kind mpm or the integrator is symplectic",
+    "bodies and contact forces are solved together and satisfy the laws of Signorini and Coulomb, as in formulation exact; "
+    "impulses and prescribed surfaces act only where surfaces would still collide",
+    "as published: free motion, transfer through the grid, impulses between surface nodes, and a second motion with prescribed "
+    "surfaces. Friction is limited by the impulses of surface nodes: resting bodies creep, and the grid adds friction"};
 static const char *const integrators[]     = {[HYBRID_BACKWARD_EULER] = "backward_euler", [HYBRID_SYMPLECTIC] = "symplectic", NULL};
 static const char *const integrator_help[] = {
     "implicit, for steps of any length; vibrations lose angular momentum with the length of the step",
@@ -100,11 +108,13 @@ static const key_spec hybrid_expert_keys[] = {
 static const key_table hybrid_expert_table = {.name = "solver.hybrid.expert", .help = "A published alternative.", .size = sizeof(hybrid_options), .keys = hybrid_expert_keys};
 
 static const key_spec keys[] = {
+  {.name = "contact", .type = KEY_ENUM, .offset = offsetof(hybrid_options, contact), .choices = contacts, .choice_help = contact_help,
+   .fallback = "auto", .help = "method of contact"},
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,
    .choice_help = integrator_help, .fallback = "backward_euler", .help = "time integrator of bodies made of nodes"},
-  {.name = "grid", .type = KEY_TABLE, .offset = offsetof(hybrid_options, grid), .table = &grid_table, .fallback = "{}", .help = "contact through a grid"},
+  {.name = "grid", .type = KEY_TABLE, .offset = offsetof(hybrid_options, grid), .table = &grid_table, .fallback = "{}", .only_if = {"contact", "auto impulses"}, .help = "contact through a grid"},
   {.name = "impulses", .type = KEY_TABLE, .offset = offsetof(hybrid_options, impulses), .table = &impulse_table, .fallback = "{}",
-   .help = "geometric impulses, after the grid"},
+   .help = "geometric impulses, which prevent intersections"},
   {.name = "momentum_correction", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_correction), .choices = fixes, .choice_help = fix_help,
    .fallback = "linear", .help = "correction of momentum of bodies made of nodes, at the end of each step"},
   {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",

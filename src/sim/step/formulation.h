@@ -9,12 +9,13 @@
 
 typedef struct formulation formulation;
 typedef struct {
-  scene_formulation scene;         /* properties that scenes need */
-  const char       *outer, *inner; /* names in log lines of newton_iterations, and of linear_iterations +
+  scene_formulation scene;             /* properties that scenes need */
+  const char       *outer, *inner;     /* names in log lines of newton_iterations, and of linear_iterations +
                               * friction_iterations */
-  int               report;        /* groups of quantities that it reports: REPORT_OUTER | ... */
-  const char       *remedy;        /* remedy in the message if a step fails at the smallest step length: "a softer contact.stiffness" */
-  size_t            size;          /* of the formulation's struct, whose first member is a `formulation` */
+  int               report;            /* groups of quantities that it reports: REPORT_OUTER | ... */
+  int (*not_reported)(const scene *s); /* groups of `report` without meaning for a scene; NULL: none */
+  const char *remedy;                  /* remedy in the message if a step fails at the smallest step length: "a softer contact.stiffness" */
+  size_t      size;                    /* of the formulation's struct, whose first member is a `formulation` */
   /* Fill in f, which is zero except for ops. After a failure f->ops->destroy must accept the incomplete f. */
   PetscErrorCode (*create)(scene *s, formulation *f);
   /* Create every PETSc solver that steps of the scene may use, for a few unknowns and unit matrices, with the options in PETSc's

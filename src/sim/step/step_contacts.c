@@ -78,12 +78,13 @@ static int64_t drop_held(step_contacts *c, const step_unknowns *u, contact_spot 
   return m;
 }
 
-static double shift_of(const contact_spot *s, double u_N, double share, double speed, double dt, double v_rest)
+static double shift_of(const contact_spot *s, double distance, double u_N, double share, double speed, double dt, double v_rest)
 {
-  const bool closes = s->gap + dt * u_N <= 0.0;
+  const double gap    = s->gap - distance;
+  const bool   closes = gap + dt * u_N <= 0.0;
   if (closes && s->restitution > 0.0 && u_N < -v_rest) return s->restitution * u_N;
-  if (s->gap >= 0.0) return s->gap / dt;
-  return fmax(share * s->gap / dt, -speed);
+  if (gap >= 0.0) return gap / dt;
+  return fmax(share * gap / dt, -speed);
 }
 
 static contact_scene scene_of(const step_contacts *c, const step_layout *l, const double *v)
@@ -97,7 +98,7 @@ static contact_scene scene_of(const step_contacts *c, const step_layout *l, cons
                          s->laws,
                          l->dt,
                          {s->gravity[0], s->gravity[1], s->gravity[2]},
-                         step_layout_margin(l),
+                         step_layout_margin(l) + c->distance,
                          s->length_scale,
                          v};
 }
@@ -143,7 +144,7 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
   contact_jacobian_velocity(&c->rows, l->v0, u0);
   for (int64_t i = 0; i < n; ++i) {
     c->mu[i]    = spots[i].friction;
-    c->shift[i] = shift_of(&spots[i], u0[3 * i], c->overlap_correction, speed, l->dt, v_rest);
+    c->shift[i] = shift_of(&spots[i], c->distance, u0[3 * i], c->overlap_correction, speed, l->dt, v_rest);
   }
   memory_free(&u0);
   PetscFunctionReturn(PETSC_SUCCESS);

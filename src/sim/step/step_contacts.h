@@ -6,6 +6,8 @@
  *    gap g > 0        shift = g/h: the bodies may approach until they touch
  *    g < 0            shift = max(share g/h, -speed): overlaps are corrected slowly; correction within one step would add energy
  *    restitution e, closing speed above v_rest = g0 h:  shift = e u_N(start of the step), Newton's law of impact
+ * Surfaces keep the distance `distance` from each other: g is the gap minus this distance.
+ *
  * v_rest, with g0 = acceleration_scale, is the speed that gravity adds within a step; slower contacts are treated as resting. */
 #ifndef SS_SIM_STEP_STEP_CONTACTS_H
 #define SS_SIM_STEP_STEP_CONTACTS_H
@@ -20,6 +22,7 @@
 
 typedef struct {
   scene           *scene;                                        /* borrowed */
+  double           distance;                                     /* [m] 0, or set by the formulation after creation */
   double           overlap_correction, overlap_correction_speed; /* share per step; maximum speed [m/s], NaN: acceleration_scale times dt */
   body           **body;                                         /* [n_bodies] of the scene */
   int32_t         *frame;                                        /* [n_bodies] index of the pose; -1: none */

@@ -128,7 +128,7 @@ static void test_declarations(void **state)
   } expected[]                      = {{"penalty", "mpm fem cloth rod rigid kinematic static", "newton linear petsc penalty"},
                                        {"convex", "mpm fem cloth rod articulated rigid kinematic static", "newton petsc convex"},
                                        {"exact", "mpm fem cloth rod articulated rigid kinematic static", "newton friction petsc exact"},
-                                       {"hybrid", "mpm fem cloth rigid kinematic static", "newton petsc hybrid"},
+                                       {"hybrid", "mpm fem cloth rigid kinematic static", "newton friction petsc hybrid"},
                                        {"monolith", "mac rigid kinematic static", "newton petsc monolith"}};
   static const char *const blocks[] = {"newton", "linear", "friction", "petsc", "penalty", "convex", "exact", "hybrid", "monolith"};
   (void)state;

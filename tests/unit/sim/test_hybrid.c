@@ -114,9 +114,9 @@ static void test_momentum(void **state)
   (void)state;
   check_momentum("{integrator: symplectic}", false, 1e-12, 1e-10);
   check_momentum("{integrator: symplectic, grid: {expert: {damps_sliding: false}}}", false, 1e-12, 1e-10);
-  check_momentum("{momentum_correction: rigid}", true, 1e-12, 1e-10);
-  check_momentum("{momentum_correction: linear}", true, 1e-12, 1.0);
-  check_momentum("{momentum_correction: rigid, expert: {prescribed_nodes: contact}}", true, 1e-12, 1e-10);
+  check_momentum("{contact: impulses, momentum_correction: rigid}", true, 1e-12, 1e-10);
+  check_momentum("{contact: impulses, momentum_correction: linear}", true, 1e-12, 1.0);
+  check_momentum("{contact: impulses, momentum_correction: rigid, expert: {prescribed_nodes: contact}}", true, 1e-12, 1e-10);
   assert_no_leak();
 }
 
@@ -160,11 +160,13 @@ static void test_forces(void **state)
       "  sheet: {kind: cloth, sheet: {corner: [-0.2, -0.2, 0], u: [0.4, 0, 0], v: [0, 0.4, 0], cells: [6, 6]}, mass_per_area: 20, stretch: "
       "1000}\n"};
   for (int k = 0; k < 3; ++k) {
-    check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {spacing: 0.04}}");
-    check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {transfer: none}}");
+    check_force(others[k], 4e-3, "{contact: impulses, momentum_correction: linear, grid: {spacing: 0.04}}");
+    check_force(others[k], 4e-3, "{contact: impulses, momentum_correction: linear, grid: {transfer: none}}");
   }
   check_force(others[0], 8e-4, "{integrator: symplectic}");
-  check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{momentum_correction: linear}");
+  check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{contact: impulses, momentum_correction: linear}");
+  for (int k = 0; k < 3; ++k) check_force(others[k], 4e-3, "{contact: coulomb}");
+  check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{}");
   assert_no_leak();
 }
 
@@ -181,7 +183,7 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
                 "  stone: {model: rigid, density: 2000}\ntime: {end: 1, step: %g}\nbodies:\n"
                 "  ball: {kind: fem, material: stiff, spacing: 0.03, shape: {sphere: {center: [0, 0, 0.105], radius: 0.1}}, "
                 "velocity: [0.3, 0.1, -1]}\n%s"
-                "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-7}, hybrid: {grid: {transfer: none}, "
+                "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-7}, hybrid: {contact: impulses, grid: {transfer: none}, "
                 "impulses: {thickness: 1.0e-4}, expert: {prescribed_nodes: %s}, momentum_correction: %s}}\n",
            dt, other, holds, fix);
   open_world(text, &w);
@@ -290,7 +292,7 @@ static void test_held(void **state)
       "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.18], radius: 0.1}}, velocity: [0, 0, -2]}\n"
       "  block: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.2, -0.2, -0.2], max: [0.2, 0.2, 0]}}, "
       "hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, -0.05]}}}]}\n"
-      "contact: {friction: 0.5}\nsolver: {hybrid: {grid: {spacing: 0.02}}}\n",
+      "contact: {friction: 0.5}\nsolver: {hybrid: {contact: impulses, grid: {spacing: 0.02}}}\n",
       &w);
   call(&w, &e);
   const nodal_body *b = nodal(&w, "block"), *ball = nodal(&w, "ball");
@@ -320,7 +322,7 @@ static void run_motion(int threads, double *x, int64_t most, int64_t *inner)
            "  right: {kind: fem, material: rubber, spacing: 0.03, damping: {stiffness: 0.01}, shape: {box: {min: [0, -0.05, -0.12], "
            "max: [0.2, 0.15, 0.08]}}, "
            "hold: [{inside: {box: {min: [0.19, -1, -1], max: [1, 1, 1]}}, axes: [x, z]}]}\n"
-           "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {}}\n";
+           "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {contact: impulses}}\n";
   team_set_threads(threads);
   open_world(text, &w);
   bool has_met = false;
@@ -373,7 +375,7 @@ static void test_cubes(void **state)
         "[-0.15, 0.2, 0.2]}}, velocity: [1, 0.1, 0]}\n"
         "  b: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [0.12, -0.05, -0.15], max: "
         "[0.32, 0.15, 0.05]}}, velocity: [-1, 0, 0.2]}\n"
-        "contact: {friction: 0}\nsolver: {hybrid: {grid: %s, impulses: {enabled: false}}}\n",
+        "contact: {friction: 0}\nsolver: {hybrid: {contact: impulses, grid: %s, impulses: {enabled: false}}}\n",
         grids[c]);
     open_world(text, &w);
     step(&w);
@@ -408,7 +410,8 @@ static void test_cubes(void **state)
 static void test_plane(void **state)
 {
   (void)state;
-  static const char *const options[] = {"{grid: {transfer: none}}", "{grid: {spacing: 0.1, region: colliding}}"};
+  static const char *const options[] = {"{contact: impulses, grid: {transfer: none}}",
+                                        "{contact: impulses, grid: {spacing: 0.1, region: colliding}}"};
   for (int c = 0; c < 2; ++c) {
     world       w;
     witness     e;
@@ -459,6 +462,108 @@ static void test_unsolved_steps_are_reported(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_motion), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_energy),
-          cmocka_unit_test(test_mass_damping), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held),
-          cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane), cmocka_unit_test(test_unsolved_steps_are_reported))
+/* contact: coulomb. A ball hits a light sheet so fast that linearised contacts do not prevent all collisions; impulses do. Surfaces never
+ * collide on their trajectories, energy does not grow, friction stays in the cone, and linear momentum is conserved although the motion
+ * of surfaces is prescribed after impulses. */
+static void test_coulomb_steps_with_collisions(void **state)
+{
+  world       w;
+  witness     e;
+  body_totals sum;
+  double      P0[3], P[3], L[3], energy;
+  int64_t     n_collisions = 0, n_contacts = 0;
+  (void)state;
+  open_world(HEAD
+             "time: {end: 1, step: 4.0e-3}\nbodies:\n"
+             "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.11], radius: 0.1}}, velocity: [1, 0, "
+             "-4], angular_velocity: [0, 20, 0]}\n"
+             "  sheet: {kind: cloth, sheet: {corner: [-0.2, -0.2, 0], u: [0.4, 0, 0], v: [0, 0.4, 0], cells: [6, 6]}, mass_per_area: 2, "
+             "stretch: 500}\n"
+             "contact: {friction: 0.3, pairs: [{between: [sheet, sheet]}]}\nsolver: {newton: {tolerance: 1.0e-9}}\n",
+             &w);
+  call(&w, &e);
+  momenta(&w, P0, L);
+  assert_ok(scene_totals(w.s, &sum));
+  energy = sum.kinetic + sum.elastic;
+  for (int k = 0; k < 40; ++k) {
+    step(&w);
+    see(&w, &e, 0.0);
+    n_collisions += w.report.collisions, n_contacts += w.report.contact.contacts;
+    assert_ok(scene_totals(w.s, &sum));
+    if (w.report.collisions == 0) assert_true(sum.kinetic + sum.elastic <= energy * (1 + 1e-9)); /* backward Euler, inelastic contact */
+    energy = sum.kinetic + sum.elastic;
+    assert_true(w.report.contact.cone_violation < 1e-12);
+  }
+  momenta(&w, P, L);
+  print_message("%lld contacts, %lld collisions\n", (long long)n_contacts, (long long)n_collisions);
+  assert_true(n_contacts > 0 && n_collisions > 0);
+  assert_close(change(P, P0), 0.0, 1e-9 * v3_norm(P0));
+  dismiss(&e);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* contact: coulomb, the default. A soft block on a slope with friction below the critical value sticks: no creep at any step length. With
+ * contact: impulses it creeps by about g dt / 2. */
+static void test_block_sticks(void **state)
+{
+  static const double steps[] = {1e-3, 4e-3, 1.6e-2};
+  (void)state;
+  for (int k = 0; k < 3; ++k) {
+    world  w;
+    char   text[2000];
+    double x = 0.0;
+    snprintf(
+        text, sizeof text,
+        "stickslip: 1\nname: test\nformulation: hybrid\ngravity: [4.38716537, 0, -8.77433074]\ntime: {end: 1, step: %g}\n"
+        "materials: {rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e6, poisson_ratio: 0.3}}\nbodies:\n"
+        "  block: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [-0.05, -0.05, 1.0e-4], max: [0.05, 0.05, 0.1001]}}}\n"
+        "  floor: {kind: static, contact_surface: mesh, shape: {box: {min: [-1, -1, -0.2], max: [1, 1, 0]}}}\n"
+        "contact: {friction: 0.52}\n",
+        steps[k]);
+    open_world(text, &w);
+    for (double t = 0.0; t < 0.4; t += steps[k]) {
+      step(&w);
+      if (t < 0.2) x = nodal(&w, "block")->x[0];
+    }
+    print_message("steps of %g s: displacement %.3g m in 0.2 s\n", steps[k], nodal(&w, "block")->x[0] - x);
+    assert_close(nodal(&w, "block")->x[0], x, 1e-6);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+/* Bodies that start within the thickness are reported, with contact: impulses: a vertex above a half-space, and two boxes. */
+static void test_near_bodies_are_reported(void **state)
+{
+  static const char *const methods[] = {"coulomb", "impulses"};
+  (void)state;
+  for (int k = 0; k < 2; ++k) {
+    world w;
+    char  text[2000];
+    snprintf(text, sizeof text,
+             HEAD
+             "  wood: {model: rigid, density: 400}\ntime: {end: 1, step: 4.0e-3}\nbodies:\n"
+             "  low: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 0.002], max: [0.1, 0.1, 0.1]}}}\n"
+             "  high: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 0.1005], max: [0.1, 0.1, 0.2]}}}\n"
+             "  far: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0.2, 0, 0.1], max: [0.3, 0.1, 0.2]}}}\n"
+             "  floor: {kind: static, shape: {plane: {}}}\n"
+             "contact: {friction: 0.3}\nsolver: {hybrid: {contact: %s, impulses: {thickness: 3.0e-3}}}\n",
+             methods[k]);
+    open_world(text, &w);
+    assert_int_equal(warning_list_count(w.s->warnings), k == 0 ? 0 : 2);
+    for (int i = 0; i < 2 && k == 1; ++i) {
+      assert_string_equal(warning_list_code(w.s->warnings, i), "within-thickness");
+      assert_non_null(
+          strstr(warning_list_text(w.s->warnings, i), i == 0 ? "low, high: start 0.0005 m apart" : "low, floor: start 0.002 m apart"));
+    }
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_motion), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces),
+          cmocka_unit_test(test_coulomb_steps_with_collisions), cmocka_unit_test(test_block_sticks),
+          cmocka_unit_test(test_near_bodies_are_reported), cmocka_unit_test(test_energy), cmocka_unit_test(test_mass_damping),
+          cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held), cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane),
+          cmocka_unit_test(test_unsolved_steps_are_reported))

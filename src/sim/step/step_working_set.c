@@ -1,17 +1,17 @@
 /* The rows of included contacts are copied to contiguous arrays whenever the set changes. */
-#include "sim/exact/exact_working_set.h"
+#include "sim/step/step_working_set.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>
 
-void exact_working_set_destroy(exact_working_set *s)
+void step_working_set_destroy(step_working_set *s)
 {
   contact_jacobian_destroy(&s->rows);
   MEMORY_FREE(&s->contact, &s->is_in, &s->shift, &s->mu, &s->r, &s->u, &s->q, &s->r_all);
   s->n = s->n_all = 0;
 }
 
-static PetscErrorCode make_room(const step_contacts *c, exact_working_set *s)
+static PetscErrorCode make_room(const step_contacts *c, step_working_set *s)
 {
   const int64_t n = c->rows.n, n_entries = c->rows.start ? c->rows.start[n] : 0;
   PetscFunctionBegin;
@@ -25,7 +25,7 @@ static PetscErrorCode make_room(const step_contacts *c, exact_working_set *s)
 }
 
 /* Build the rows and indices of the included contacts. */
-static void pack(const step_contacts *c, exact_working_set *s)
+static void pack(const step_contacts *c, step_working_set *s)
 {
   int64_t n = 0, at = 0;
   for (int64_t i = 0; i < s->n_all; ++i) {
@@ -43,18 +43,19 @@ static void pack(const step_contacts *c, exact_working_set *s)
   s->n = s->rows.n = n;
 }
 
-PetscErrorCode exact_working_set_create(const step_contacts *c, const double *v, const double *r_all, exact_working_set *s)
+PetscErrorCode step_working_set_create(const step_contacts *c, const double *v, const double *r_all, step_working_set *s)
 {
   PetscFunctionBegin;
   PetscCall(make_room(c, s));
   if (s->n_all > 0) memcpy(s->r_all, r_all, (size_t)(3 * s->n_all) * sizeof *r_all);
   contact_jacobian_velocity(&c->rows, v, s->q);
-  for (int64_t i = 0; i < s->n_all; ++i) s->is_in[i] = s->n_all <= EXACT_FEW || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
+  for (int64_t i = 0; i < s->n_all; ++i)
+    s->is_in[i] = s->n_all <= WORKING_SET_FEW || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
   pack(c, s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_working_set_join(exact_working_set *s, const step_contacts *c, const double *v, double speed, int64_t *n_joined)
+PetscErrorCode step_working_set_join(step_working_set *s, const step_contacts *c, const double *v, double speed, int64_t *n_joined)
 {
   double *u = NULL;
   PetscFunctionBegin;
@@ -74,10 +75,10 @@ PetscErrorCode exact_working_set_join(exact_working_set *s, const step_contacts 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode exact_working_set_extend(exact_working_set *s, const step_contacts *c, int64_t n_old, const uint64_t *key)
+PetscErrorCode step_working_set_extend(step_working_set *s, const step_contacts *c, int64_t n_old, const uint64_t *key)
 {
   const contact_spot *spot = step_contacts_spots(c);
-  exact_working_set   more = {0};
+  step_working_set    more = {0};
   PetscFunctionBegin;
   const PetscErrorCode code = make_room(c, &more);
   for (int64_t k = 0; k < s->n; ++k) v3_copy(s->r_all + 3 * s->contact[k], s->r + 3 * k);
@@ -87,13 +88,13 @@ PetscErrorCode exact_working_set_extend(exact_working_set *s, const step_contact
     if (is_old) v3_copy(more.r_all + 3 * i, s->r_all + 3 * old++);
   }
   if (!code) pack(c, &more);
-  exact_working_set_destroy(s);
+  step_working_set_destroy(s);
   *s = more;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void exact_working_set_spread(const exact_working_set *s, const step_contacts *c, const double *v, double *r, double *u)
+void step_working_set_spread(const step_working_set *s, const step_contacts *c, const double *v, double *r, double *u)
 {
   contact_jacobian_velocity(&c->rows, v, u);
   for (int64_t i = 0; i < s->n_all; ++i) {
