@@ -11,7 +11,7 @@
 # (`make mutation-tests`), so that a mutation compiles one file and links one library. A test kills a mutation if it passes without it, and with it fails
 # or takes ten times as long. Unit tests of the folder run first, those named after the file before the others, then the integration tests
 # listed in mutations/integration. The first failure ends the mutation.
-# Results: killed by TEST; survived; equivalent (identical object code); did not compile. CLASSES of survivors are a manual decision:
+# Results: killed by TEST; survived; equivalent (identical object code); did not compile. Classes of survivors are a manual decision:
 # mutations/classified.csv records them.
 set -u
 LIMIT=600 is_unit_only=

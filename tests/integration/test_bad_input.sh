@@ -97,7 +97,7 @@ shape.mesh.file | more than two triangles | fins.obj
 shape.mesh.file | touches itself at 1 vertices, the first is at (0, 0, 0) | cones.obj
 shape.mesh.file | passes through itself | through.obj
 shape.mesh.file | cut.stl:4: the file ends within a facet | cut.stl
-shape.mesh.file | not a regular file | folder.obj
+shape.mesh.file | it is a folder, not a file | folder.obj
 shape.mesh.file | none.obj: cannot be opened | none.obj
 shape.mesh.file | only tetrahedra | good.msh
 shape.mesh.file | lacks the array "Points" | cut.vtu
@@ -250,8 +250,8 @@ E2
 for f in fifo /dev/zero; do
   case $f in fifo) obj=fifo.obj urdf=fifo.urdf ;; *) obj=$f urdf=$f ;; esac
   rejects_file "kind: rigid, material: steel, shape: {mesh: {file: $obj}}"
-  rejects_file "kind: articulated, urdf: {file: $urdf}, density: 1000"
-  rejects_file "kind: rod, material: steel, radius: 0.01, curve: {file: {name: $obj}}"
+  rejects_file "kind: articulated, urdf: $urdf"
+  rejects_file "kind: rod, material: steel, radius: 0.01, curve: {file: {path: $obj}}"
 done
 cp -r fine special; rm special/history.csv; mkfifo special/history.csv
 timeout 20 "$program" report special >out 2>&1; [ $? != 124 ] || fail "report waits for a pipe"
