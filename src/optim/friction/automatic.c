@@ -189,11 +189,12 @@ static PetscErrorCode run_first_order_methods(const friction_problem *p, const f
     k->first_look = FIRST_GRADIENT_CHECK, k->late_look = LATE_GRADIENT_CHECK, k->enough = o->enough, k->n_looks = 0;
     if (!weakly_coupled) {
       k->first_look = FIRST_CHEAP_CHECK, k->late_look = LATE_CHEAP_CHECK;
-      k->worth = CHEAP_ITERATIONS * size * size * size;
+      k->worth  = CHEAP_ITERATIONS * size * size * size;
+      k->enough = 0.0; /* Newton's method follows at little cost */
     }
     PetscCall(gradient_run(p, o, judge, k, r, u, out));
     k->worth = worth;
-    *is_over = !judge || !is_to_be_continued(out->status) || friction_error(p, o->error, r, u) <= o->enough;
+    *is_over = !judge || !is_to_be_continued(out->status) || (weakly_coupled && friction_error(p, o->error, r, u) <= o->enough);
     if (*is_over || !weakly_coupled) PetscFunctionReturn(PETSC_SUCCESS);
     own.time_limit = remaining_time(end);
   }
