@@ -251,7 +251,7 @@ for f in fifo /dev/zero; do
   case $f in fifo) obj=fifo.obj urdf=fifo.urdf ;; *) obj=$f urdf=$f ;; esac
   rejects_file "kind: rigid, material: steel, shape: {mesh: {file: $obj}}" ""
   rejects_file "kind: articulated, urdf: $urdf" "--set formulation=exact"
-  rejects_file "kind: rod, material: steel, radius: 0.01, curve: {file: {path: $obj}}" "--set formulation=exact"
+  rejects_file "kind: rod, material: steel, section: {circle: 0.01}, curve: {file: {path: $obj}}" "--set formulation=exact"
 done
 cp -r fine special; rm special/history.csv; mkfifo special/history.csv
 timeout 20 "$program" report special >out 2>&1; [ $? != 124 ] || fail "report waits for a pipe"

@@ -77,7 +77,7 @@ static void wrong_options_are_bad_input(void **state)
   assert_contains(command_err, "friction.tolerance: ");
   assert_command(SS_EXIT_BAD_INPUT, "friction a.hdf5 --set expert.line_serch=full");
   assert_contains(command_err, "did you mean \"line_search\"?");
-  assert_command(SS_EXIT_ENVIRONMENT, "friction missing.hdf5");
+  assert_command(SS_EXIT_BAD_INPUT, "friction missing.hdf5");
 }
 
 /* Keys without effect with the method of the command line; with --all every method is used, so all keys have an effect. */
