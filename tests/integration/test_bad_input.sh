@@ -236,7 +236,7 @@ awk -F, 'NR == 2 { first = $3 } END { exit !($3 == first && first > 1) }' spout/
 pass "a blocked spout waits"
 
 # ---- pipes and devices as inputs, without waiting ------------------------------------------------------------------------
-mkfifo fifo.yaml fifo.obj fifo.urdf fifo.csv
+mkfifo fifo.yaml fifo.obj fifo.urdf; ln -s /dev/zero device.obj; ln -s /dev/zero device.urdf
 for f in fifo.yaml /dev/zero; do
   for c in run check; do status 2 timeout 20 "$program" $c $f; says "not a regular file"; done
 done
@@ -245,13 +245,13 @@ rejects_file() { # BODY
 $head
   x: {$1}
 E2
-  status 2 timeout 20 "$program" check special.yaml $2; says "not a regular file"
+  status 2 timeout 20 "$program" check special.yaml ${2:-}; says "not a regular file"
 }
-for f in fifo /dev/zero; do
-  case $f in fifo) obj=fifo.obj urdf=fifo.urdf ;; *) obj=$f urdf=$f ;; esac
+for f in fifo device; do
+  obj=$f.obj urdf=$f.urdf
   rejects_file "kind: rigid, material: steel, shape: {mesh: {file: $obj}}" ""
   rejects_file "kind: articulated, urdf: $urdf" "--set formulation=exact"
-  rejects_file "kind: rod, material: steel, section: {circle: 0.01}, curve: {file: {path: $obj}}" "--set formulation=exact"
+  rejects_file "kind: rod, material: rubber, section: {circle: 0.01}, curve: {file: {path: $obj}}"
 done
 cp -r fine special; rm special/history.csv; mkfifo special/history.csv
 timeout 20 "$program" report special >out 2>&1; [ $? != 124 ] || fail "report waits for a pipe"
