@@ -108,6 +108,22 @@ run: setup-build
 BUILD_TESTS := $(MAKE) --no-print-directory -j2
 test: setup-test
 	@B=$(B) BUILD='$(BUILD_TESTS)' LAST='$(READS_JOBS)' sh tests/run.sh
+# Unit tests and programs linked with the shared library, so that a mutation compiles one file and links one library (validation/mutations.sh)
+MUTATION_BIN := $(patsubst tests/unit/%.c,$(B)/mutation/%,$(foreach l,contact optim discretize,$(wildcard tests/unit/$(l)/test_*.c))) \
+  $(B)/mutation/unit/write_fclib $(B)/mutation/validate $(B)/mutation/stickslip
+link_mutation = @mkdir -p $(@D); echo "  LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -Itests/unit -MMD -MP -o $@ $< $(SHARED) -lcmocka $(LIBS)
+$(B)/mutation/unit/%: tests/unit/%.c | $(SHARED)
+	$(link_mutation)
+$(B)/mutation/%: tests/unit/%.c | $(SHARED)
+	$(link_mutation)
+$(B)/mutation/validate: validation/validate.c | $(SHARED)
+	$(link_mutation)
+$(B)/mutation/stickslip: src/app/main.c | $(SHARED)
+	$(link_mutation)
+mutation-tests: $(MUTATION_BIN)
+	@ln -sfn $(notdir $(SHARED)) $(B)/libstickslip.so.0
+.PHONY: mutation-tests
+-include $(MUTATION_BIN:=.d)
 # What the integration tests run
 integration: all $(B)/unit/write_fclib $(BENCH_BIN) $(B)/validate
 bench: setup-build

@@ -7,6 +7,7 @@
 # (%4: four at a time.) Each task is a chain of its own, as in chain.sh. Parameter studies are easier with `stickslip sweep`.
 #SBATCH --job-name=stickslip --output=%x-%A_%a.out --open-mode=append
 #SBATCH --ntasks=1 --cpus-per-task=4 --mem=8G --time=1:00:00
+# --time must exceed the lead time of the signal, two minutes: `sbatch` does not check it, the program warns if the signal comes before the first step.
 #SBATCH --signal=B:USR1@120 --requeue
 line=$(sed -n "${SLURM_ARRAY_TASK_ID:?submit it with --array}p" "${1:?usage: sbatch --array=1-N array.sh LIST}")
 [ -n "$line" ] || { echo "$1 has no line $SLURM_ARRAY_TASK_ID" >&2; exit 2; }

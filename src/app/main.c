@@ -31,11 +31,11 @@ static void disable_mpi_network(void)
  * 10000 spin counts, 0.35 ms (Zen 4 at 2.6 GHz, November 2026), longer than the time between two loops of a solver, if each
  * thread has a free core at program start. Otherwise it sets 1000, about 30 us: at a load of 15 on two cores, 10000 counts cost
  * 3.5 times as much time. `places`: OMP_PLACES, which binds the threads to the cores that the batch system has allocated; or
- * NULL. */
-static void restart_with_settings(char **argv, int64_t threads, const char *places)
+ * NULL. has_new_limits: process_has_stack has raised the limit of the stack. */
+static void restart_with_settings(char **argv, int64_t threads, const char *places, bool has_new_limits)
 {
   const bool sets_spins = !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");
-  if (!sets_spins && !places) return;
+  if (!sets_spins && !places && !has_new_limits) return;
   /* Use the resolved path; otherwise process lists show the name "exe". */
   char          path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -86,7 +86,14 @@ int main(int argc, char **argv)
     free(petsc_argv);
     return (int)code;
   }
-  restart_with_settings(argv, threads, command_places(c, threads));
+  char message[256];
+  bool has_new_limits;
+  if (!process_has_stack(&has_new_limits, sizeof message, message)) {
+    fprintf(stderr, "stickslip: %s\n", message);
+    free(petsc_argv);
+    return SS_EXIT_ENVIRONMENT;
+  }
+  restart_with_settings(argv, threads, command_places(c, threads), has_new_limits);
   if (!process_has_room()) {
     fprintf(stderr, "stickslip: out of memory: the program needs about 200 MB more than the limit on virtual memory allows (ulimit -v)\n");
     free(petsc_argv);

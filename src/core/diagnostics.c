@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "core/memory.h"
+#include "core/regular_file.h"
 
 /* Largest number of entries printed: a damaged file can have 100,000 errors. */
 enum { MAX_PRINTED = 100, MAX_LINE = 2048, FIRST_CAPACITY = 16 };
@@ -235,24 +236,22 @@ PetscErrorCode diagnostics_read_file(const char *file, const document_node *node
                                      char **text, int *n)
 {
   PetscFunctionBegin;
+  const char *why;
   *text   = NULL;
-  FILE *f = fopen(file, "rb");
+  FILE *f = regular_file_stream(file, "r", &why);
   if (!f) {
-    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, strerror(errno));
+    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, why);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   struct stat    about;
-  const bool     is_file = fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode), is_large = is_file && about.st_size > LARGEST;
+  const bool     is_file = fstat(fileno(f), &about) == 0, is_large = is_file && about.st_size > LARGEST;
   const size_t   size   = is_file && !is_large ? (size_t)about.st_size : 0;
   PetscErrorCode code   = memory_alloc("text of a file", (int64_t)size + 1, 1, text);
   const bool     is_bad = !is_file || (!code && (fread(*text, 1, size, f) != size || ferror(f)));
   (void)fclose(f);
   PetscCall(code);
   if (is_bad || is_large) {
-    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
-                          is_large   ? "it has more than 64 MiB"
-                          : !is_file ? "it is not a regular file"
-                                     : "a read error occurred");
+    diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, is_large ? "it has more than 64 MiB" : "a read error occurred");
     memory_free(text);
   }
   *n = (int)size;

@@ -1,6 +1,9 @@
 /* Log messages on stderr. On a terminal, messages are plain lines, and one progress line is rewritten in place. Otherwise (batch log) every line has a
  * time stamp, and progress is a normal line, at most one per interval (log_interval).
  *
+ * A record is a second copy of all messages in the format of a batch log, independent of quiet: log.txt of a run. Messages before its file is known are
+ * kept in memory.
+ *
  * Call from serial code only. Before log_open the settings are: not quiet, verbosity 0. */
 #ifndef SS_CORE_LOG_H
 #define SS_CORE_LOG_H
@@ -22,4 +25,15 @@ void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* End of progress: print the latest progress line if the interval has suppressed it, and a line break. Call after the time loop. */
 void log_progress_end(void);
+/* Forget the latest progress line, in a forked process: it is that of the parent. */
+void log_progress_forget(void);
+
+/* Begin a record, kept in memory. */
+void log_record_begin(void);
+/* Write the kept messages to `out` and continue the record there; takes ownership. NULL: end the record and drop its kept messages. */
+void log_record_to(FILE *out);
+/* Add a line with a time stamp to the record only, or lines without. */
+void log_record_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_record_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_record_end(void);
 #endif

@@ -2,9 +2,11 @@
 #include "core/process.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -77,6 +79,52 @@ bool process_has_room(void)
   return p != MAP_FAILED && !munmap(p, room);
 }
 
+/* Stack in bytes. All tests run with 256 kB and fail with 128 kB (November 2026). */
+static const rlim_t LEAST_STACK = (rlim_t)512 << 10, USUAL_STACK = (rlim_t)8 << 20;
+
+/* Bytes of "64K", "1M", "512" (kB), as OpenMP defines OMP_STACKSIZE; INFINITY if the text is not valid, because then libgomp ignores it. */
+static double parse_stack_size(const char *text)
+{
+  char        *end;
+  const double value = strtod(text, &end);
+  double       unit  = 1024.0;
+  if (end == text || !(value > 0.0)) return INFINITY;
+  end += strspn(end, " \t");
+  switch (*end) {
+  case 'b':
+  case 'B': unit = 1.0; break;
+  case 'm':
+  case 'M': unit = 1048576.0; break;
+  case 'g':
+  case 'G': unit = 1073741824.0; break;
+  default: break;
+  }
+  return unit * value;
+}
+
+bool process_has_stack(bool *is_raised, size_t size, char *message)
+{
+  static const char *const variables[] = {"OMP_STACKSIZE", "GOMP_STACKSIZE"};
+  struct rlimit            limit;
+
+  *is_raised = false;
+  for (int i = 0; i < 2; ++i) {
+    const char *text = getenv(variables[i]);
+    if (!text || parse_stack_size(text) >= (double)LEAST_STACK) continue;
+    snprintf(message, size, "%s=%.40s is too small for the stacks of threads: at least %d kB are needed; unset it, or set %s=8M",
+             variables[i], text, (int)(LEAST_STACK >> 10), variables[i]);
+    return false;
+  }
+  if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= LEAST_STACK) return true; /* RLIM_INFINITY is the largest number */
+  const rlim_t was = limit.rlim_cur;
+  limit.rlim_cur   = limit.rlim_max < USUAL_STACK ? limit.rlim_max : USUAL_STACK;
+  *is_raised       = limit.rlim_cur >= LEAST_STACK && !setrlimit(RLIMIT_STACK, &limit);
+  if (*is_raised) return true;
+  snprintf(message, size, "the stack of %d kB is too small: at least %d kB are needed; raise the limit (ulimit -s 8192)", (int)(was >> 10),
+           (int)(LEAST_STACK >> 10));
+  return false;
+}
+
 void process_skip_clean_up(void) { is_clean_up_skipped = true; }
 bool process_skips_clean_up(void) { return is_clean_up_skipped; }
 
@@ -90,6 +138,20 @@ void shell_append_word(text_buffer *b, const char *word)
   text_put(b, "'");
   text_escape(b, word, '\'', "'\\''");
   text_put(b, "'");
+}
+
+void process_append_arguments(text_buffer *b)
+{
+  char  *word     = NULL;
+  size_t capacity = 0;
+  FILE  *in       = fopen("/proc/self/cmdline", "re");
+  for (int i = 0; in && getdelim(&word, &capacity, '\0', in) > 0; ++i) {
+    if (i == 0) continue;
+    text_put(b, " ");
+    shell_append_word(b, word);
+  }
+  free(word);
+  if (in) fclose(in);
 }
 
 PetscErrorCode shell_run(const char *command, int *code, char **output)

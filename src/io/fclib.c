@@ -348,6 +348,7 @@ static PetscErrorCode check_kind(const char *path)
   const int fd __attribute__((cleanup(close_file))) = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not hold us up */
 
   PetscFunctionBegin;
+  if (fd < 0 && errno == ENOENT) REFUSE(path, "cannot be opened: there is no such file");
   PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
   if (!S_ISREG(about.st_mode))
     REFUSE(path, "is %s; expected an FCLIB file (HDF5)", S_ISDIR(about.st_mode) ? "a folder" : "not a regular file");

@@ -3,6 +3,7 @@
 #include "io/file.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "core/timer.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +46,8 @@ const char *file_advice(int error)
   case EFBIG: return "; raise the limit of a file's size (ulimit -f)";
   case EROFS:
   case EACCES: return "; make it writable, or choose another --out";
+  case EISDIR:
+  case EINVAL: return "; move it away, or choose another --out";
   default: return "";
   }
 }
@@ -155,12 +158,13 @@ PetscErrorCode flush_later(const char *path, bool is_vital)
 static PetscErrorCode flush_path(const char *path)
 {
   PetscFunctionBegin;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const char *why;
+  const int   fd = regular_file_open(path, O_RDONLY | O_NOFOLLOW, &why);
   if (fd < 0 && errno == ENOENT) PetscFunctionReturn(PETSC_SUCCESS);
   const bool is_done = fd >= 0 && (!fsync(fd) || errno == EINVAL || errno == EROFS);
   const int  error   = errno;
   if (fd >= 0) close(fd);
-  PetscCheck(is_done, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s to the disk: %s%s", path, strerror(error),
+  PetscCheck(is_done, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s to the disk: %s%s", path, fd < 0 ? why : strerror(error),
              file_advice(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,12 +227,14 @@ PetscErrorCode file_put_in_place(const char *temporary, const char *path, bool w
 PetscErrorCode file_publish(const char *temporary, const char *path)
 {
   PetscFunctionBegin;
+  const char             *why;
   const bool              waits = flush_is_deferred();
-  CLOSED_AT_END const int fd    = open(temporary, O_RDWR | O_CLOEXEC);
+  CLOSED_AT_END const int fd    = regular_file_open(temporary, O_RDWR | O_NOFOLLOW, &why);
   if (fd < 0 || (!waits && fsync(fd))) {
     const int error = errno;
     unlink(temporary);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s to the disk: %s%s", temporary, strerror(error), file_advice(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s to the disk: %s%s", temporary, fd < 0 ? why : strerror(error),
+            file_advice(error));
   }
   PetscCall(file_put_in_place(temporary, path, waits, false));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -237,11 +243,12 @@ PetscErrorCode file_publish(const char *temporary, const char *path)
 PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text)
 {
   FREED_AT_END char *temporary = NULL;
+  const char        *why;
 
   PetscFunctionBegin;
   PetscCall(file_temporary(path, &temporary));
-  CLOSED_AT_END const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno), file_advice(errno));
+  CLOSED_AT_END const int fd = regular_file_create(temporary, &why);
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, why, file_advice(errno));
   bool is_written = true;
   for (size_t done = 0; done < n_bytes && is_written;) {
     const ssize_t n = write(fd, text + done, n_bytes - done);
@@ -270,16 +277,17 @@ PetscErrorCode file_replace_with(const char *path, text_buffer *b)
 
 PetscErrorCode file_read_text(const char *path, char **text, size_t *n)
 {
-  FILE *in = fopen(path, "rbe");
+  const char *why;
+  FILE       *in = regular_file_stream(path, "r", &why);
 
   PetscFunctionBegin;
   *text = NULL, *n = 0;
   if (!in && errno == ENOENT) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
+  PetscCheck(in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, why);
   PetscErrorCode code = PETSC_SUCCESS;
   bool           good = !fseeko(in, 0, SEEK_END);
   const int64_t  size = good ? (int64_t)ftello(in) : -1;
-  good                = good && size >= 0 && size < INT64_MAX && !fseeko(in, 0, SEEK_SET); /* INT64_MAX: a folder */
+  good                = good && size >= 0 && !fseeko(in, 0, SEEK_SET);
   if (good) code = memory_alloc("file", size + 1, 1, text);
   if (good && !code) good = fread(*text, 1, (size_t)size, in) == (size_t)size;
   fclose(in);

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "core/process.h"
 #include "io/sealed_file.h"
 
@@ -97,14 +99,19 @@ static PetscErrorCode access_list(h5_scope *scope, const char *path, H5F_libver_
 static PetscErrorCode h5_create_file(h5_scope *scope, const char *path, H5F_libver_t oldest, hsize_t user_block, hid_t *file)
 {
   H5_SCOPE(mine);
-  hid_t access, list;
+  hid_t       access, list;
+  const char *why;
 
   PetscFunctionBegin;
+  const int fd = regular_file_create(path, &why); /* removes an earlier file; H5F_ACC_EXCL below does not follow links */
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, why, file_advice(errno));
+  close(fd);
+  unlink(path);
   PetscCall(access_list(&mine, path, oldest, &access));
   H5_CALL(path, list = h5_keep(&mine, H5Pcreate(H5P_FILE_CREATE)));
   H5_CALL(path, H5Pset_userblock(list, user_block));
   H5_CALL(path, H5Pset_obj_track_times(list, false));
-  H5_CALL(path, *file = h5_keep(scope, H5Fcreate(path, H5F_ACC_TRUNC, list, access)));
+  H5_CALL(path, *file = h5_keep(scope, H5Fcreate(path, H5F_ACC_EXCL, list, access)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

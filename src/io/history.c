@@ -9,6 +9,7 @@
 #include "core/key_text.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "io/file.h"
 #include "io/sealed_file.h"
 
@@ -139,8 +140,9 @@ static PetscErrorCode resume_table(const char *path, const char *header, int n_c
 PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units, int64_t resume_step,
                             history **out)
 {
-  int64_t last_step                                    = -1;
-  char   *header __attribute__((cleanup(memory_free))) = NULL;
+  int64_t     last_step = -1;
+  const char *why;
+  char       *header __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   *out = NULL;
@@ -150,13 +152,13 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
   PetscCall(memory_alloc("history", 1, sizeof **out, out));
   (*out)->n_columns   = n_columns;
   (*out)->last_step   = last_step;
-  (*out)->out         = fopen(path, "ae");
+  (*out)->out         = regular_file_stream(path, "a", &why);
   PetscErrorCode code = file_format(&(*out)->path, "%s", path);
   if (!(*out)->out || code) {
     const int error = errno;
     (void)history_close(out);
     PetscCall(code);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(error), file_advice(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, why, file_advice(error));
   }
   setvbuf((*out)->out, NULL, _IOLBF, 1 << 14);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -271,11 +273,12 @@ static PetscErrorCode read_header(history_reader *r)
 
 PetscErrorCode history_reader_open(const char *path, history_reader **out)
 {
-  FILE *in = fopen(path, "rbe");
+  const char *why;
+  FILE       *in = regular_file_stream(path, "r", &why);
   PetscFunctionBegin;
   *out = NULL;
   if (!in && errno == ENOENT) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, strerror(errno));
+  PetscCheck(in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot open %s: %s", path, why);
   PetscErrorCode code = memory_alloc("history", 1, sizeof **out, out);
   if (code) fclose(in);
   PetscCall(code);

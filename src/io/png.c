@@ -2,6 +2,7 @@
  * of each picture are written in the chunks of APNG. */
 #include "io/png.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "io/file.h"
 #include <errno.h>
 #include <math.h>
@@ -157,7 +158,11 @@ static PetscErrorCode open_temporary(png_animation *a, const char *path)
   PetscCall(memory_alloc("last frame", (int64_t)a->width * a->height, BYTES_PER_PIXEL, &a->previous));
   PetscCall(file_format(&a->path, "%s", path));
   PetscCall(file_temporary(path, &a->temporary));
-  a->file = fopen(a->temporary, "wbe");
+  const char *why;
+  const int   fd = regular_file_create(a->temporary, &why);
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, why, file_advice(errno));
+  a->file = fdopen(fd, "w");
+  if (!a->file) close(fd);
   PetscCheck(a->file, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno), file_advice(errno));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

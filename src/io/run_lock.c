@@ -1,6 +1,7 @@
 /* Lock of a run directory, see run_lock.h. */
 #include "io/run_lock.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "io/sealed_file.h"
 #include <dirent.h>
 #include <errno.h>
@@ -26,9 +27,12 @@ typedef struct {
 /* Read the owner from the lock file; false if it is not readable. */
 static bool read_holder(const char *path, holder *who)
 {
-  FILE *in = fopen(path, "re");
+  const char *why;
+  const int   fd = regular_file_open(path, O_RDONLY | O_NOFOLLOW, &why);
+  FILE       *in = fd < 0 ? NULL : fdopen(fd, "r");
 
   memset(who, 0, sizeof *who);
+  if (fd >= 0 && !in) close(fd);
   if (!in) return false;
   const int n = fscanf(in, "pid %ld\nhost %255s\nsince %31[^\n]", &who->pid, who->host, who->since);
   fclose(in);
@@ -80,10 +84,11 @@ static PetscErrorCode report_owner(const char *directory, const char *path, bool
 static PetscErrorCode try_flock(const char *directory, const char *path, int *fd)
 {
   struct stat opened, named;
+  const char *why;
 
   PetscFunctionBegin;
-  *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno), file_advice(errno));
+  *fd = regular_file_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, &why);
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, why, file_advice(errno));
   if (flock(*fd, LOCK_EX | LOCK_NB)) {
     const int error = errno;
     close(*fd);
@@ -129,12 +134,13 @@ static PetscErrorCode try_link(const char *directory, const char *path, const ch
 /* Take the lock, or fail with the name of the owner; `own` is a file of this process in the same folder. */
 static PetscErrorCode take_lock(const char *directory, const char *path, const char *own, int *fd)
 {
-  char *stale __attribute__((cleanup(memory_free))) = NULL;
-  bool  is_ours                                     = false;
+  char       *stale __attribute__((cleanup(memory_free))) = NULL;
+  bool        is_ours                                     = false;
+  const char *why;
 
   PetscFunctionBegin;
-  *fd = open(own, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", own, strerror(errno), file_advice(errno));
+  *fd = regular_file_create(own, &why);
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", own, why, file_advice(errno));
   if (!flock(*fd, LOCK_EX | LOCK_NB)) { /* there are locks */
     close(*fd);
     *fd = -1;
@@ -214,7 +220,8 @@ bool run_lock_is_held(const char *directory)
   if (!read_holder(path, &who)) return access(path, F_OK) == 0; /* its holder is just writing its name */
   if (is_dead(&who)) return false;
   /* A process of that number lives, here or on another host: is the lock its? */
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const char *why;
+  const int   fd = regular_file_open(path, O_RDONLY | O_NOFOLLOW, &why);
   if (fd < 0) return errno != ENOENT;
   const bool is_free = !flock(fd, LOCK_SH | LOCK_NB), has_locks = is_free || errno == EWOULDBLOCK;
   close(fd);

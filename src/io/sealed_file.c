@@ -1,6 +1,7 @@
 /* Sealed files, see sealed_file.h. */
 #include "io/sealed_file.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "core/version.h"
 #include "io/checksum.h"
 #include <errno.h>
@@ -60,11 +61,13 @@ static PetscErrorCode seal_and_flush(const char *path, const char *kind, int for
 {
   char               seal[SEAL_BYTES], sum[CHECKSUM_TEXT];
   struct stat        about;
+  const char        *why;
   FREED_AT_END char *piece = NULL;
 
   PetscFunctionBegin;
-  CLOSED_AT_END const int fd = open(path, O_RDWR | O_CLOEXEC);
-  PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path, strerror(errno));
+  CLOSED_AT_END const int fd = regular_file_open(path, O_RDWR | O_NOFOLLOW, &why);
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path, why);
+  PetscCheck(!fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path, strerror(errno));
   PetscCall(memory_alloc("seal", about.st_size < PIECE ? about.st_size : PIECE, 1, &piece));
   seal_text(seal, kind, format, version_text(), about.st_size, "");
   PetscCheck(sum_file(fd, seal, about.st_size, piece, sum), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot read back %s: %s", path,

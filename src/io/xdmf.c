@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "io/xdmf.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "io/sealed_file.h"
 #include <stdlib.h>
 #include <string.h>
@@ -175,9 +176,10 @@ PetscErrorCode xdmf_write(const xdmf *x, const char *path)
 /* The whole file, or NULL if it cannot be read. free() it. */
 static char *read_whole(const char *path, size_t *n)
 {
-  char  *text = NULL, piece[1 << 16];
-  size_t got;
-  FILE  *in = fopen(path, "r");
+  char       *text = NULL, piece[1 << 16];
+  size_t      got;
+  const char *why;
+  FILE       *in = regular_file_stream(path, "r", &why);
 
   *n = 0;
   if (!in) return NULL;

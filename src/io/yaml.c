@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <yaml.h>
 #include "core/memory.h"
+#include "core/regular_file.h"
 
 /* Hash table of names with an index each. It finds duplicate keys and merges in linear time, also in malicious files with large mappings. */
 
@@ -93,25 +94,23 @@ struct yaml_file {
 
 static const char *load_failed(document *doc, int code) { return document_intern(doc, strerror(code)); }
 
-/* Load a whole file of at most `limit` bytes. *problem: NULL or the reason in words (static or owned by doc). Included files
- * must be regular, so that reading never waits for a pipe or a device; the first one may be anything. */
+/* Load a whole file of at most `limit` bytes. *problem: NULL or the reason in words (static or owned by doc). Pipes and
+ * devices are rejected, because reading them could wait forever. */
 static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t limit, yaml_file *file, const char **problem)
 {
-  const int   flags = O_RDONLY | O_CLOEXEC | (file->parent ? O_NONBLOCK : 0);
-  const int   fd    = open(name, flags);
   struct stat about;
+  const char *why;
+  const int   fd       = regular_file_open(name, O_RDONLY, &why);
   size_t      capacity = 65536;
 
   PetscFunctionBegin;
   *problem    = NULL;
   file->bytes = NULL;
   file->n     = 0;
-  if (fd < 0 || fstat(fd, &about)) {
+  if (fd < 0) {
+    *problem = document_intern(doc, why);
+  } else if (fstat(fd, &about)) {
     *problem = load_failed(doc, errno);
-  } else if (S_ISDIR(about.st_mode)) {
-    *problem = "it is a folder";
-  } else if (file->parent && !S_ISREG(about.st_mode)) {
-    *problem = "it is not a regular file";
   } else {
     file->device = about.st_dev;
     file->inode  = about.st_ino;

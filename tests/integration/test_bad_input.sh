@@ -97,7 +97,7 @@ shape.mesh.file | more than two triangles | fins.obj
 shape.mesh.file | touches itself at 1 vertices, the first is at (0, 0, 0) | cones.obj
 shape.mesh.file | passes through itself | through.obj
 shape.mesh.file | cut.stl:4: the file ends within a facet | cut.stl
-shape.mesh.file | not a regular file | folder.obj
+shape.mesh.file | it is a folder, not a file | folder.obj
 shape.mesh.file | none.obj: cannot be opened | none.obj
 shape.mesh.file | only tetrahedra | good.msh
 shape.mesh.file | lacks the array "Points" | cut.vtu
@@ -234,3 +234,36 @@ status 0 "$program" run spout.yaml --out spout --no-picture
 [ "$(grep -c 'no release at t = ' out)" = 1 ] || { cat out; fail "a blocked spout is not named once"; }
 awk -F, 'NR == 2 { first = $3 } END { exit !($3 == first && first > 1) }' spout/measure/all.csv || fail "a blocked spout has poured"
 pass "a blocked spout waits"
+
+# ---- pipes and devices as inputs, without waiting ------------------------------------------------------------------------
+mkfifo fifo.yaml fifo.obj fifo.urdf; ln -s /dev/zero device.obj; ln -s /dev/zero device.urdf
+for f in fifo.yaml /dev/zero; do
+  for c in run check; do status 2 timeout 20 "$program" $c $f; says "not a regular file"; done
+done
+rejects_file() { # BODY
+  cat >special.yaml <<E2
+$head
+  x: {$1}
+E2
+  status 2 timeout 20 "$program" check special.yaml ${2:-}; says "not a regular file"
+}
+for f in fifo device; do
+  obj=$f.obj urdf=$f.urdf
+  rejects_file "kind: rigid, material: steel, shape: {mesh: {file: $obj}}" ""
+  rejects_file "kind: articulated, urdf: $urdf" "--set formulation=exact"
+  rejects_file "kind: rod, material: rubber, section: {circle: 0.01}, curve: {file: {path: $obj}}"
+done
+cp -r fine special; rm special/history.csv; mkfifo special/history.csv
+timeout 20 "$program" report special >out 2>&1; [ $? != 124 ] || fail "report waits for a pipe"
+pass "pipes and devices as job, mesh, robot, curve and history are rejected"
+
+# ---- time.frame ------------------------------------------------------------------------------------------------------------
+for frame in 0.003 1.0e-3 1.0e-9 2000.0011; do
+  status 2 "$program" check fine.yaml --set time.step=2e-3 --set time.end=0.01 --set time.frame=$frame && says "time.frame: expected a multiple of time.step"
+done
+for frame in 0.002 0.006 0 2000.002; do status 0 "$program" check fine.yaml --set time.step=2e-3 --set time.end=0.01 --set time.frame=$frame; done
+status 0 "$program" run fine.yaml --out framed --no-picture --steps 2 --set time.step=2e-3 --set time.frame=0.006
+status 2 "$program" resume framed --set time.step=4e-3 && says "time.frame: expected a multiple of time.step"
+printf 'sweep: 1\nname: f\nbase: fine.yaml\nvary: {step: [1.0e-3, 4.0e-3]}\nset: {time.step: step, time.frame: 0.006}\n' >frames.yaml
+status 2 "$program" sweep frames.yaml --out frames --script && says "time.frame: expected a multiple of time.step" && says "case 2"
+pass "time.frame is a multiple of time.step in jobs, resumed runs and sweeps"

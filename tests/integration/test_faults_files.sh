@@ -180,3 +180,67 @@ resume 0
 status 0 "$program" run "$job" --out "$work/long" --quiet --no-picture --set time.end=1 --set output.checkpoint=0.1
 status 0 "$program" diff "$work/long" "$work/r"
 pass "frames and checkpoints removed under a run: the next ones come, and it resumes to the same end"
+
+# ---- links, pipes and folders in place of files ------------------------------------------------------------------------
+mkdir "$work/elsewhere"; echo precious >"$work/elsewhere/file"
+kept() { [ "$(cat "$work/elsewhere/file")" = precious ] && [ "$(ls "$work/elsewhere")" = file ] || fail "$1 was written through a link"; }
+for name in run.lock log.txt history.csv; do
+  rm -rf "$work/r"; mkdir "$work/r"; ln -s "$work/elsewhere/file" "$work/r/$name"
+  "$program" run "$job" --out "$work/r" $run --steps 1 >"$work/out" 2>&1; got=$?
+  kept "$name"
+  case $name in
+  history.csv) [ $got = 0 ] && [ ! -L "$work/r/$name" ] || fail "a link at $name: exit $got" ;; # replaced
+  *) [ $got = 3 ] || fail "a link at $name: exit $got"; says "$name" && says "it is a symbolic link" ;;
+  esac
+done
+fresh
+for name in history.csv log.txt run.lock; do
+  mv "$work/r/$name" "$work/moved" 2>/dev/null
+  ln -s "$work/elsewhere/file" "$work/r/$name"
+  [ $name != history.csv ] || cp "$work/moved" "$work/elsewhere/file"
+  resume 3 && says "$name" && says "it is a symbolic link"
+  [ $name != history.csv ] || { cmp -s "$work/moved" "$work/elsewhere/file" || fail "a history outside was written"; echo precious >"$work/elsewhere/file"; }
+  kept "$name"
+  rm "$work/r/$name"; mv "$work/moved" "$work/r/$name" 2>/dev/null
+done
+for name in .history.csv.tmp .result.yaml.tmp checkpoints/.checkpoint_000000001.h5.tmp frames/.frame_000000.h5.tmp; do
+  rm -rf "$work/r"; mkdir -p "$work/r/checkpoints" "$work/r/frames"; ln -s "$work/elsewhere/file" "$work/r/$name"
+  status 0 "$program" run "$job" --out "$work/r" $run --steps 1
+  kept "$name"
+done
+rm -rf "$work/r" "$work/real"; mkdir "$work/real"; ln -s "$work/real" "$work/r"
+status 0 "$program" run "$job" --out "$work/r" $run --steps 1
+[ -s "$work/real/history.csv" ] || fail "a run directory that is a link"
+pass "output files are not written through symbolic links; the run directory may be one"
+for name in run.lock log.txt history.csv job.yaml result.yaml machine.yaml checkpoints frames frames.xmf; do
+  rm -rf "$work/r"; mkdir "$work/r"
+  case $name in checkpoints | frames) mkfifo "$work/r/$name" ;; *) mkdir -p "$work/r/$name/inside" ;; esac
+  timeout 60 "$program" run "$job" --out "$work/r" $run --steps 1 --force >"$work/out" 2>&1; got=$?
+  [ $got = 3 ] || { cat "$work/out"; fail "a folder or pipe named $name: exit $got"; }
+  says "$name"
+done
+for name in run.lock log.txt; do
+  rm -rf "$work/r"; mkdir "$work/r"; mkfifo "$work/r/$name"
+  status 3 timeout 60 "$program" run "$job" --out "$work/r" $run --steps 1 && says "it is a pipe, not a regular file"
+done
+fresh
+rm "$work/r/history.csv"; mkfifo "$work/r/history.csv"
+status 3 timeout 60 "$program" resume "$work/r" $run && says "history.csv" && says "it is a pipe"
+pass "folders and pipes named like output files: code 3 with the name, without waiting"
+
+# ---- the log -----------------------------------------------------------------------------------------------------------
+fresh
+[ "$(grep -c ': stickslip run ' "$work/r/log.txt")" = 1 ] && grep -q 'step 17/30' "$work/r/log.txt" || { cat "$work/r/log.txt"; fail "log.txt of a quiet run"; }
+resume 0
+[ "$(grep -cE ': stickslip (run|resume) ' "$work/r/log.txt")" = 2 ] && grep -q 'resumed from' "$work/r/log.txt" || { cat "$work/r/log.txt"; fail "resume does not append to log.txt"; }
+tail -n 1 "$work/r/log.txt" | grep -q "results in" || fail "the end of log.txt"
+status 0 "$program" run "$job" --out "$work/r" $run --force --steps 1
+[ "$(grep -c . "$work/r/log.txt")" = 3 ] || { cat "$work/r/log.txt"; fail "log.txt of a new start contains the earlier one"; }
+rm -rf "$work/r"; mkdir "$work/r"
+"$program" run "$job" --out "$work/r" --no-picture --steps 2 2>"$work/r/log.txt" || fail "stderr in log.txt"
+[ "$(grep -c 'results in' "$work/r/log.txt")" = 1 ] || { cat "$work/r/log.txt"; fail "lines are twice in log.txt"; }
+if command -v script >/dev/null; then # a terminal
+  TERM=xterm script -qec "'$program' run '$job' --out '$work/r' --no-picture --steps 2 --force" /dev/null >"$work/out" 2>&1
+  grep -qE '^[0-9-]+ [0-9:]+ results in' "$work/r/log.txt" && ! grep -q "$(printf '\033')" "$work/r/log.txt" || { cat "$work/r/log.txt"; fail "log.txt of a run on a terminal"; }
+fi
+pass "log.txt of every run, in the format of a batch log: also quiet, on a terminal, and appended by resume"

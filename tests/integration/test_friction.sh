@@ -9,18 +9,18 @@ for kind in points-sticks points-slides points-slides-local points-guided points
 done
 f() { "$program" friction "$@"; }
 
-status 0 f slides.hdf5 --contacts c.csv && says "global problem, 4 contacts, 6 degrees of freedom, nu = 2.00" && says "rank of W: 6 of 12" && says "solved" && says "error: scaled" && says "siconos"
+status 0 f slides.hdf5 --force --contacts c.csv && says "global problem, 4 contacts, 6 degrees of freedom, nu = 2.00" && says "rank of W: 6 of 12" && says "solved" && says "error: scaled" && says "siconos"
 # down the slope at h g (sin - mu cos), each corner sliding, the four together carrying the weight
 awk -F, 'NR > 1 { if ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-14) exit 1; n += $4 }
          END { exit (NR != 5 || (n - 2 * 0.02 * 9.81 * cos(0.6))^2 > 1e-14) }' c.csv || { cat c.csv; fail "wrong sliding velocity of the block"; }
-status 0 f sticks.hdf5 --contacts c.csv
+status 0 f sticks.hdf5 --force --contacts c.csv
 awk -F, 'NR > 1 && ($2 != "stick" || $8^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail "the block does not stick"; }
-status 0 f slides-smooth.hdf5 --contacts c.csv
+status 0 f slides-smooth.hdf5 --force --contacts c.csv
 awk -F, 'NR > 1 && (($8 - 0.02 * 9.81 * sin(0.6))^2 > 1e-14 || $5 != 0) { exit 1 }' c.csv || { cat c.csv; fail "without friction"; }
-status 0 f thrown.hdf5 --contacts c.csv
+status 0 f thrown.hdf5 --force --contacts c.csv
 awk -F, 'NR > 1 && ($2 != "take-off" || $4 != 0 || $7 <= 0) { exit 1 }' c.csv || { cat c.csv; fail "no separation"; }
 for k in points-guided points-guided-local; do # W_aa of the first contact has rank 1: its body moves along the normal alone, and its support slides past
-  status 0 f $k.hdf5 --contacts c.csv
+  status 0 f $k.hdf5 --force --contacts c.csv
   awk -F, 'NR == 2 && ($2 != "slide" || ($4 - 2 * 0.02 * 9.81)^2 > 1e-14 || ($5 + 0.02 * 9.81)^2 > 1e-14 || ($8 - 0.3)^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail $k; }
 done
 pass "a block on a slope: sticks, slides, slides without friction, takes off; impulses and velocities are those of the formula"
@@ -36,27 +36,38 @@ for s in $("$program" friction --help | sed -n 's/^  --solver \([^ ]*\).*/\1/p' 
   *) status 0 f $redundant --solver $s --error siconos --tol 1e-6 ;;
   esac
   [ "$(grep -cE '^(sticks|slides)' out)" = 7 ] || { cat out; fail "$s: not all solvers were tried"; }
-  status 0 f points-slides.hdf5 --solver $s --tol 1e-9 --contacts c.csv
+  status 0 f points-slides.hdf5 --solver $s --tol 1e-9 --force --contacts c.csv
   awk -F, 'NR > 1 && ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail "$s: different speed"; }
 done
 pass "every solver: global and local, in space and in the plane, W symmetric or not, mu = 0"
 
-status 0 f slides.hdf5 slides-local.hdf5 sticks.hdf5 --all --table t.csv && says "| slides-local | 4 | 2.00 |" && says "solved |" && says "3 of 3"
+f slides.hdf5 slides-local.hdf5 sticks.hdf5 --all --table t.csv >out 2>&1; got=$?
+says "| slides-local | 4 | 2.00 |" && says "solved |" && says "3 of 3"
+awk -F, 'NR > 1 { gsub(/"[^"]*"/, ""); if ($7 != 1) bad = 1 } END { exit bad }' t.csv && want=0 || want=6
+[ $got = $want ] || { cat t.csv; fail "--all: exit code $got although the table contains failures: $want"; }
+status 6 f sticks.hdf5 slides.hdf5 --all --tol 1e-300 --max-iterations 1
+status 0 f points-slides.hdf5 --all --tol 1e-4
 [ "$(wc -l < t.csv)" -ge 4 ] && head -n 1 t.csv | grep -q '^problem,contacts,dof,nu,solver,' || { cat t.csv; fail "--table"; }
 if command -v gnuplot >/dev/null; then
-  status 0 f slides.hdf5 sticks.hdf5 --all --plot p.svg && grep -q 'share of problems solved' p.svg && grep -q '>splitting</text>' p.svg || fail "--plot"
+  status 0 f points-slides.hdf5 points-sticks.hdf5 --all --tol 1e-4 --plot p.svg && grep -q 'share of problems solved' p.svg && grep -q '>splitting</text>' p.svg || fail "--plot"
   grep -q 'var(' p.svg && fail "the plot requires a style sheet"
   pass "--all: table, CSV, performance profile"
 else
   pass "--all: table, CSV"
 fi
-status 0 env PATH=/nonexistent "$program" friction slides.hdf5 --all && status 2 env PATH=/nonexistent "$program" friction slides.hdf5 --all --plot q.svg && says "gnuplot" && pass "without gnuplot: tables, and an error message for plots"
+status 0 env PATH=/nonexistent "$program" friction points-slides.hdf5 --all --tol 1e-4 && status 2 env PATH=/nonexistent "$program" friction slides.hdf5 --all --plot q.svg && says "gnuplot" && pass "without gnuplot: tables, and an error message for plots"
 
 cp slides.hdf5 before.hdf5
 status 0 f slides.hdf5 --output out.hdf5
 status 2 f slides.hdf5 --output out.hdf5 && says "already exists"
 status 2 f slides.hdf5 --output ./slides.hdf5 && says "is an input file"
 status 2 f slides.hdf5 --force && says "--force requires --output"
+for o in --contacts --table; do
+  echo precious >kept.csv
+  status 2 f slides.hdf5 $o kept.csv && says "kept.csv already exists" && says "add --force"
+  [ "$(cat kept.csv)" = precious ] || fail "$o overwrote a file"
+  status 0 f slides.hdf5 $o kept.csv --force && [ "$(wc -l <kept.csv)" -gt 1 ] || fail "$o --force did not replace the file"
+done
 for o in --contacts --table; do ln slides.hdf5 link.csv; status 2 f slides.hdf5 $o link.csv && says "is an input file"; rm link.csv; done
 cmp -s slides.hdf5 before.hdf5 || fail "the input has changed"
 status 0 f out.hdf5 --from-guess 0 && says "the file also contains a solution" && says ", 0 iterations"
@@ -86,7 +97,9 @@ echo hello > text.hdf5; bad 2 text "not an HDF5 file"
 : > empty.hdf5; bad 2 empty "is empty"
 mkdir folder.hdf5; bad 2 folder "is a folder"
 mkfifo pipe.hdf5; bad 2 pipe "not a regular file"
-bad 3 missing "cannot open"
+status 2 f /dev/zero && says "not a regular file"
+bad 2 missing "there is no such file"
+status 2 f missing.hdf5 slides.hdf5 && says "slides "
 status 2 f sticks.hdf5 nan.hdf5 slides.hdf5 && says "sticks " && says "slides " && says "nan.hdf5" && pass "bad files are reported by name; the other files are solved"
 
 status 2 f slides.hdf5 --solver spliting && says 'did you mean "splitting"'
@@ -103,6 +116,15 @@ status 2 f slides.hdf5 --all --solver splitting && says "give one of them"
 status 2 f slides.hdf5 --from-guess x && says "whole number"
 status 2 f && says usage
 pass "options"
+
+# The names of all methods that ran, and a time limit in place of the limit on iterations.
+f slides.hdf5 --tol 1e-300 --time-limit 2 --table long.csv >out 2>&1; [ $? = 6 ] || { cat out; fail "an impossible tolerance"; }
+grep -q '"gradient, newton_prox, interior_point, newton_prox, splitting"' long.csv || { cat long.csv; fail "names of methods are cut off"; }
+for s in splitting gradient; do
+  status 6 f slides.hdf5 --solver $s --tol 1e-300 --time-limit 1.5
+  says "out of time"
+done
+pass "--time-limit replaces the default limit on iterations"
 
 if [ -n "${STICKSLIP_FCLIB:-}" ]; then
   "$program" friction "$STICKSLIP_FCLIB"/*.hdf5 --time-limit 20 >out 2>&1

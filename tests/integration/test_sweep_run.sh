@@ -113,7 +113,27 @@ EOF
 status 4 "$program" sweep "$work/steep.yaml" --out "$work/steep" --local
 [ "$(column "$work/steep/results.csv" status | tr '\n' ' ')" = "finished finished failed failed finished finished " ] || { cat "$work/steep/results.csv"; fail "states of a diverging sweep"; }
 status 0 "$program" sweep status "$work/steep"; says "case 3 failed: "; says "the nonlinear solver did not converge"
+! "$program" sweep status "$work/steep" | grep -q "results in" || fail "the last line of a log is shown as a reason"
+! cat "$work"/steep/cases/*/log.txt | grep -q 'cases done' || fail "the progress line of the sweep is in the log of a case"
 pass "a diverging case does not affect other cases"
+# The reason of a case that fails before its first step is its error, not the last line of its log.
+status 0 "$program" sweep "$work/slides.yaml" --out "$work/early" --script
+mkdir -p "$work/early/cases/000001/history.csv"
+sed -i 's/friction: 0.3/friction: -0.3/; s/kind: static/kind: statik/' "$work/early/base.yaml"
+sed -n 's/.*friction: -/&/p' "$work/early/base.yaml" | grep -q . || fail "base.yaml has no friction"
+"$program" sweep run "$work/early" >"$work/out" 2>&1; says "0 of 6 cases done, " && ! grep '0 of 6 cases done' "$work/out" | grep -q ETA || { cat "$work/out"; fail "an ETA before the first case has ended"; }
+column "$work/early/results.csv" reason >/dev/null 2>&1 || "$program" sweep gather "$work/early" >/dev/null 2>&1
+grep -q 'statik' "$work/early/results.csv" || { cat "$work/early/results.csv"; fail "the reason is not the first error"; }
+status 0 "$program" sweep status "$work/early" && says "statik" && says "exit code 2"
+pass "reasons of failed cases are their errors"
+# A time limit below the lead time of the warning signal.
+for time in 2 1:30 0:2:0; do status 0 "$program" sweep "$work/slides.yaml" --out "$work/script" --script --time $time && says "does not exceed the lead time"; done
+status 0 "$program" sweep "$work/slides.yaml" --out "$work/script" --script --sbatch=--time=1 && says "does not exceed the lead time"
+for more in "--time 3" "--time 1-0" "--time 1 --sbatch=--signal=B:USR1@30" "--time 1 --sbatch=-t5"; do
+  status 0 "$program" sweep "$work/slides.yaml" --out "$work/script" --script $more
+  ! grep -q "lead time" "$work/out" || { cat "$work/out"; fail "$more: a false warning"; }
+done
+pass "a time limit that does not exceed the lead time of the signal is reported"
 
 # gather: one row per case, exact numbers, empty cells for missing values.
 status 0 "$program" sweep gather "$work/TERM"

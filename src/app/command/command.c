@@ -311,6 +311,8 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   line->comm           = PETSC_COMM_SELF; /* each process is a separate run */
   PetscErrorCode error = c->run(line, &code);
   if (!error && c == &command_friction_entry) error = report_unread_options();
+  if (error) log_record_text("stickslip: %s\n", error_message());
+  log_record_end();
   if (error) code = error_report(stderr, error, is_verbose);
   return check_output(code);
 }

@@ -26,13 +26,13 @@ static const command_option friction_options_list[] = {
     {"--error", "both|scaled|siconos|absolute", false,
      "error norm of --tol: natural map scaled with W, error of Siconos, both (default), or unscaled natural map"},
     {"--time-limit", "S", false, "time limit per solve in seconds; default: none, with --all 20"},
-    {"--max-iterations", "N", false, "limit of outer iterations; default: the limit of the solver"},
+    {"--max-iterations", "N", false, "limit of outer iterations; default: the limit of the solver, or none with a time limit"},
     {"--set", "OPTION=VALUE", true, "set another option by its key in solver.friction: --set method=newton"},
     {"--from-guess", "N", false, "initial guess: guess N of the file, 0: its solution; default: zero"},
     {"--repeat", "N", false, "solve N times and report the shortest time"},
-    {"--all", NULL, false, "solve all files with all solvers and print a table"},
+    {"--all", NULL, false, "solve all files with all solvers and print a table; the exit code is 6 if any solver fails"},
     {"--output", "FILE.hdf5", false, "write problem and solution as FCLIB, for one FILE; an unconverged result is written as a guess"},
-    {"--force", NULL, false, "allow --output to replace an existing file"},
+    {"--force", NULL, false, "allow outputs to replace existing files"},
     {"--contacts", "FILE.csv", false, "write state, impulse, velocity and error of each contact, for one FILE"},
     {"--table", "FILE.csv", false, "write a table of all solves: result, iterations, time, errors"},
     {"--plot", "FILE.svg", false, "with --all: performance profile, drawn by gnuplot"},
@@ -101,12 +101,20 @@ static bool is_same_file(const char *a, const char *b)
   return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* No output file may be an input file, and --output replaces an existing file only with --force. */
+static const char *const outputs[] = {"--output", "--contacts", "--table", "--plot"};
+
+static bool has_outputs(const command_line *line)
+{
+  for (int k = 0; k < 4; ++k)
+    if (command_value(line, outputs[k])) return true;
+  return false;
+}
+
+/* Outputs replace existing files only with --force. Only --output may then replace an input file. */
 static bool check_output_paths(const command_line *line)
 {
-  static const char *const outputs[] = {"--output", "--contacts", "--table", "--plot"};
-  struct stat              about;
-  const bool               is_forced = command_value(line, "--force");
+  struct stat about;
+  const bool  is_forced = command_value(line, "--force");
   for (int k = 0; k < 4; ++k) {
     const char *path = command_value(line, outputs[k]);
     for (int i = 0; path && i < line->n_positional; ++i)
@@ -115,8 +123,8 @@ static bool check_output_paths(const command_line *line)
                 k == 0 ? "; choose another name, or add --force to replace it" : "; choose another name");
         return false;
       }
-    if (k == 0 && path && !is_forced && !lstat(path, &about)) {
-      fprintf(stderr, "stickslip friction: --output %s already exists; choose another name, or add --force to replace it\n", path);
+    if (path && !is_forced && !lstat(path, &about)) {
+      fprintf(stderr, "stickslip friction: %s %s already exists; choose another name, or add --force to replace it\n", outputs[k], path);
       return false;
     }
   }
@@ -130,7 +138,8 @@ static bool check_options(const command_line *line, session *s)
     return false;
   if (command_value(line, "--output") && !is_single) return reject_options("--output requires one FILE and one solver");
   if (command_value(line, "--contacts") && !is_single) return reject_options("--contacts requires one FILE and one solver");
-  if (command_value(line, "--force") && !command_value(line, "--output")) return reject_options("--force requires --output");
+  if (command_value(line, "--force") && !has_outputs(line))
+    return reject_options("--force requires --output, --contacts, --table or --plot");
   if (s->is_all && command_value(line, "--solver")) return reject_options("--all and --solver contradict each other; give one of them");
   if (command_value(line, "--plot") && !s->is_all) return reject_options("--plot requires --all, because it compares solvers");
   if (command_value(line, "--plot") && !plot_sheet_is_possible())
@@ -302,8 +311,6 @@ static PetscErrorCode write_results(session *s, const friction_case *c, const ve
 
 static PetscErrorCode solve_with_all(session *s, const char *path, const friction_case *c, vectors *v)
 {
-  bool is_solved = false;
-
   PetscFunctionBegin;
   for (int method = 0; method < FRICTION_N_METHODS && !stop_signal(); ++method) {
     friction_options o = *s->options;
@@ -313,9 +320,8 @@ static PetscErrorCode solve_with_all(session *s, const char *path, const frictio
     log_progress("%s: %s", path, friction_solvers[method].name);
     PetscCall(solve_repeatedly(c, &o, s->repeat, v->guess, v->r, v->u, &result, &cpu));
     PetscCall(add_run(s, path, c, method, &result, cpu));
-    is_solved |= result.status == FRICTION_OK;
+    if (result.status != FRICTION_OK && s->code == SS_EXIT_OK) s->code = SS_EXIT_NOT_CONVERGED;
   }
-  if (!is_solved && s->code == SS_EXIT_OK) s->code = SS_EXIT_NOT_CONVERGED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,14 +408,15 @@ static PetscErrorCode command_friction(const command_line *line, exit_code *code
 }
 
 #define X(symbol, name, solve, help) "\n" name ": " help "."
-const command command_friction_entry = {"friction",
-                                        "FILE.hdf5...",
-                                        "solve problems of exact Coulomb friction from FCLIB files",
-                                        "Reads local and global FCLIB problems (docs/friction.md), solves them with exact Coulomb "
-                                        "friction, and reports the error of the solution (natural map) in three "
-                                        "norms. The exit code is 6 if a problem is not solved.\nSolvers:" FRICTION_SOLVER_TABLE(X),
-                                        1,
-                                        COMMAND_MAX_VALUES,
-                                        friction_options_list,
-                                        command_friction};
+const command command_friction_entry = {
+    "friction",
+    "FILE.hdf5...",
+    "solve problems of exact Coulomb friction from FCLIB files",
+    "Reads local and global FCLIB problems (docs/friction.md), solves them with exact Coulomb "
+    "friction, and reports the error of the solution (natural map) in three "
+    "norms. The exit code is 6 if a problem is not solved, with --all by any solver.\nSolvers:" FRICTION_SOLVER_TABLE(X),
+    1,
+    COMMAND_MAX_VALUES,
+    friction_options_list,
+    command_friction};
 #undef X

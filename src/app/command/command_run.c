@@ -3,7 +3,10 @@
 #include <signal.h>
 #include <string.h>
 #include "core/log.h"
+#include "core/memory.h"
+#include "core/process.h"
 #include "core/stop.h"
+#include "core/version.h"
 #include "app/command/command_line.h"
 #include "app/render/render.h"
 #include "app/report/page.h"
@@ -150,6 +153,21 @@ static PetscErrorCode find_more_errors(const command_line *line, const char *pat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Begins the record of messages that becomes log.txt; its first line is the command line. */
+static PetscErrorCode begin_record(void)
+{
+  text_buffer b     = {0};
+  char       *words = NULL;
+
+  PetscFunctionBegin;
+  process_append_arguments(&b);
+  PetscCall(text_take(&b, &words));
+  log_record_begin();
+  log_record_note("%s: stickslip%s", version_text(), words ? words : "");
+  memory_free(&words);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode command_run(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
@@ -164,12 +182,13 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(begin_record());
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read(line->positional[0], n_overrides, overrides, d, &j));
   if (j) job_log_notices(j);
   if (j && is_continued) {
     PetscCall(run_continue(&j, &o, d, &r));
-    o.force = true; /* a run without a checkpoint may be overwritten */
+    o.force = o.keeps_log = true; /* a run without a checkpoint may be overwritten */
   }
   if (j) PetscCall(run_create(&j, &o, d, &r));
   PetscCall(find_more_errors(line, line->positional[0], n_overrides, overrides, d));
@@ -190,6 +209,7 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(begin_record());
   PetscCall(diagnostics_create(&d));
   o.dir = line->positional[0];
   if (path) PetscCall(job_read(path, n_overrides, overrides, d, &j));

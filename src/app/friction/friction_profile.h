@@ -6,7 +6,7 @@
 #include "core/error.h"
 
 typedef struct {
-  char    problem[96], solver[32], method[32], status[64];                /* method: method that found the solution */
+  char    problem[96], solver[32], method[128], status[64];               /* method: methods that ran, in order */
   bool    is_solved, is_peer;                                             /* is_peer: result of another program */
   int64_t n_contacts, n_dof, iterations, inner_iterations, linear_solves; /* 0: unknown */
   double  nu, seconds, cpu, absolute, siconos, scaled; /* seconds (wall) and cpu (all threads): minima of all repetitions */

@@ -291,9 +291,11 @@ static void check_time(const job *j, const document_node *root, diagnostics *d)
   if (end && t->end < t->step * (1 - 1e-9))
     diagnostics_add(d, end->mark, "time.end", "%g s is less than time.step = %g s", t->end, t->step);
   if (end && t->end / t->step > 1e12) diagnostics_add(d, end->mark, "time.end", "more than 1e12 steps of time.step = %g s", t->step);
-  const double ratio = t->frame / t->step;
-  if (frame && t->frame > 0 && fabs(ratio - nearbyint(ratio)) > 1e-6 * fmax(1.0, ratio))
-    diagnostics_add(d, frame->mark, "time.frame", "expected a multiple of time.step = %g s, got %g s", t->step, t->frame);
+  /* Relative error of decimal numbers such as 0.0333333, at most a hundredth of a step. */
+  const double ratio = t->frame / t->step, n = fmax(1.0, nearbyint(ratio));
+  if (frame && t->frame > 0 && fabs(ratio - n) > fmin(0.01, 1e-6 * n))
+    diagnostics_add(d, frame->mark, "time.frame", "expected a multiple of time.step = %g s, such as %g, got %.10g s", t->step, n * t->step,
+                    t->frame);
 }
 
 static void check_light_nodes(const job *j, const document_node *root, diagnostics *d)

@@ -155,6 +155,45 @@ double allocation_parse_time(const char *text)
   }
 }
 
+double allocation_parse_request(const char *text)
+{
+  static const double units[2][3] = {{60.0, 1.0, 0.0}, {3600.0, 60.0, 1.0}}; /* of M:S; of H:M:S, or of D-H:M:S after the days */
+  double              part[3], seconds = 0.0;
+  int                 n  = 0;
+  const char         *at = text, *dash = strchr(text, '-');
+  if (dash) {
+    char *end;
+    seconds = 86400.0 * (double)strtoll(text, &end, 10);
+    if (*text < '0' || *text > '9' || end != dash) return INFINITY;
+    at = dash + 1;
+  }
+  for (;; ++at) {
+    char *end;
+    if (*at < '0' || *at > '9' || n == 3) return INFINITY;
+    part[n++] = (double)strtoll(at, &end, 10);
+    at        = end;
+    if (*at == '\0') break;
+    if (*at != ':') return INFINITY;
+  }
+  for (int i = 0; i < n; ++i) seconds += units[dash || n == 3][i] * part[i];
+  return seconds;
+}
+
+double allocation_parse_lead(const char *text)
+{
+  const char *at = strchr(text, '@');
+  return at ? (double)strtoll(at + 1, NULL, 10) : 60.0;
+}
+
+void allocation_warn_lead(const char *option, double limit, double lead)
+{
+  if (!(limit <= lead)) return;
+  log_warn("%s: the time limit of %.0f s does not exceed the lead time of the warning signal (--signal, %.0f s before the end): the job is "
+           "stopped as soon "
+           "as it starts; request more time, or a shorter lead time",
+           option, limit, lead);
+}
+
 double allocation_time_left(const allocation *a)
 {
   char command[160], output[64] = "";
@@ -195,21 +234,13 @@ bool allocation_can_requeue(const char *command)
 static PetscErrorCode append_command_line(text_buffer *b)
 {
   PetscFunctionBegin;
-  char    self[4096], *words = NULL;
-  size_t  capacity = 0;
-  ssize_t n        = readlink("/proc/self/exe", self, sizeof self - 1);
-  FILE   *in       = fopen("/proc/self/cmdline", "re");
-  PetscCheck(n > 0 && in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot read /proc/self, so the job cannot be submitted again");
+  char          self[4096];
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  PetscCheck(n > 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot read /proc/self, so the job cannot be submitted again");
   self[n] = '\0';
   text_printf(b, "exec ");
   shell_append_word(b, self);
-  for (int i = 0; getdelim(&words, &capacity, '\0', in) > 0; ++i) {
-    if (i == 0) continue;
-    text_put(b, " ");
-    shell_append_word(b, words);
-  }
-  free(words);
-  fclose(in);
+  process_append_arguments(b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,7 +276,7 @@ static PetscErrorCode write_sbatch_command(const allocation *a, const char *job,
   char        command[200];
   text_buffer b = {0}, wrapped = {0};
   PetscCall(append_command_line(&wrapped));
-  text_printf(&b, "sbatch --parsable --dependency=afterany:%s --ntasks=1 --signal=B:USR1@120", job);
+  text_printf(&b, "sbatch --parsable --dependency=afterany:%s --ntasks=1 --signal=B:USR1@%d", job, ALLOCATION_SIGNAL_LEAD);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i) {
     snprintf(command, sizeof command, "squeue -h -j %s -o %s 2>/dev/null", a->job, settings[i].format);
     PetscCall(append_command_output(&b, settings[i].option, command));

@@ -11,6 +11,9 @@
 /* [s] reserved for ending the process and its script, and for inaccuracy of the batch system's clock. */
 #define ALLOCATION_SPARE 5.0
 
+/* [s] before the end of the time limit at which SLURM sends SIGUSR1 to submitted jobs (--signal=B:USR1@120; config/slurm). */
+#define ALLOCATION_SIGNAL_LEAD 120
+
 typedef struct {
   char    job[64];  /* number of the SLURM job; "" outside of SLURM */
   int64_t restarts; /* number of times that the job has been requeued */
@@ -25,6 +28,13 @@ void allocation_read(allocation *a);
 double allocation_time_left(const allocation *a);
 /* Sets SLURM_JOB_END_TIME from squeue if it is not set. The cases of a sweep inherit it and do not execute squeue. */
 void allocation_share_time(void);
+/* The time limit [s] that --time of sbatch requests: "M", "M:S", "H:M:S", "D-H", "D-H:M", "D-H:M:S"; INFINITY for anything else. */
+double allocation_parse_request(const char *text);
+/* The time [s] before the end at which the value "[R][B:]SIGNAL[@SECONDS]" of --signal requests the signal; without SECONDS 60, SLURM's default. */
+double allocation_parse_lead(const char *text);
+/* Warn if a limit [s] does not exceed the lead time [s] of the warning signal: the job would be stopped as soon as it starts. `option`: where the limit
+ * was given, "--time=2". */
+void allocation_warn_lead(const char *option, double limit, double lead);
 /* True if SLURM has started this job again, after a requeue or a node failure. */
 bool allocation_is_restart(void);
 

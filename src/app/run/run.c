@@ -3,18 +3,23 @@
 #include "app/run/run.h"
 #include <dirent.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "core/field_table.h"
 #include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "core/stop.h"
 #include "core/team.h"
 #include "core/timer.h"
@@ -493,6 +498,26 @@ static void delete_contact_problems(const run *r, int64_t resume_step)
   if (d) closedir(d);
 }
 
+/* Continues the record of messages (core/log.h) in log.txt, unless stderr is that file, as for the cases of a sweep. */
+static PetscErrorCode open_log(const run *r, bool is_replaced)
+{
+  char        path[4300];
+  const char *why;
+  struct stat file, messages;
+
+  PetscFunctionBegin;
+  snprintf(path, sizeof path, "%s/log.txt", r->dir);
+  const int fd = regular_file_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &why);
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, why, file_advice(errno));
+  const bool is_stderr =
+      !fstat(fd, &file) && !fstat(STDERR_FILENO, &messages) && file.st_dev == messages.st_dev && file.st_ino == messages.st_ino;
+  if (is_replaced && !is_stderr) (void)!ftruncate(fd, 0);
+  FILE *out = is_stderr ? NULL : fdopen(fd, "a");
+  if (!out) close(fd);
+  log_record_to(out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Opens all output files below r->dir: new ones (resume_step -1), or truncated to the resumed step. The caller holds the lock. */
 static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
 {
@@ -747,12 +772,12 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
 static void show_step_progress(const run *r, int64_t first, int64_t last, const step_report *report)
 {
   const int64_t step = *r->state.step;
-  const double  wall = timer_now() - r->output.wall_start, eta = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
+  const double  wall = timer_now() - r->output.wall_start, eta = wall / (double)(step - first) * (double)(last - step);
   log_progress("t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
                run_time(r), r->job->scene.time->end, (long long)step, (long long)last, (long long)*r->state.frame,
                (long long)report->contact.contacts, r->formulation->ops->outer, (long long)report->newton_iterations,
                r->formulation->ops->inner, (long long)(report->linear_iterations + report->friction_iterations),
-               step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
+               wall / (double)(step - first), (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
 }
 
 /* Adds the report of a step to the totals of the state, which checkpoints store. */
@@ -812,6 +837,9 @@ static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end
     if (*r->state.step < last) log_info("finished at t = %g s: %s", run_time(r), end->reason);
   } else if (*why) {
     log_info("%s: stopped after step %lld; continue with `stickslip resume %s`", why, (long long)*r->state.step, r->dir);
+    if (stop_signal() == SIGUSR1 && r->counters.n_steps == 0 && isfinite(r->limits.end))
+      log_warn("the warning signal came before the first step: the time limit of the job (--time) must exceed the lead time of the signal "
+               "(--signal=B:USR1@SECONDS)");
     *end = (run_end){RUN_STOPPED, SS_EXIT_REQUEUE, ""};
     snprintf(end->reason, sizeof end->reason, "%s", why);
   } else {
@@ -968,6 +996,7 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
       "%s already contains a run; continue it with `stickslip resume %s`, choose another directory with --out, or start again with --force",
       r->dir, r->dir);
   PetscCall(run_lock_acquire(r->dir, &r->lock));
+  PetscCall(open_log(r, !options->keeps_log));
   if (is_used) PetscCall(checkpoint_drop_all(r->checkpoint_dir));
   PetscCall(run_open_outputs(r, -1));
   *out = r;
@@ -1064,6 +1093,7 @@ static PetscErrorCode continue_with_job(job **j, found_run *f, const run_options
   r->lock       = f->lock;
   r->is_changed = n_changes > 0;
   f->lock       = NULL;
+  PetscCall(open_log(r, false));
   PetscCall(restore_checkpoint(r, f));
   *out = r;
   r    = NULL;

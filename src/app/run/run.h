@@ -5,6 +5,7 @@
  *   DIR/frames/, DIR/frames.xmf   for ParaView and `render`
  *   DIR/history.csv, DIR/measure/NAME.csv
  *   DIR/result.yaml        status of the run and statistics of its measures, for programs (run_result.h)
+ *   DIR/log.txt            messages of the program; a resumed run appends
  *   DIR/summary.txt        iterations, contacts and time by stage; written at the end
  *
  * Called by the commands run and resume. */
@@ -20,6 +21,7 @@ typedef struct {
   bool        accept_changes; /* run_continue: accept changes of any job key */
   bool        is_strict;      /* exit code 5 if the run finishes with a bad entry in its quality block, as with quality: strict */
   bool        is_check;       /* run_build for checks only: PETSc's options of the job are checked, but not set */
+  bool        keeps_log;      /* run_create: append to log.txt instead of replacing it */
   int64_t     max_steps;      /* stop after this number of steps, with status `stopped` and exit code 0; 0: no limit */
 } run_options;
 

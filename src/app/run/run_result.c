@@ -199,7 +199,7 @@ const run_file run_files[] = {
     {"still.png", "picture of the last frame", "at the end, or by `render`"},
     {"animation.png", "all frames", "by `render --animation`"},
     {"failure.txt", "the failed step, the reason, and possible remedies", "after a step failed at the smallest allowed size"},
-    {"log.txt", "output of the program", "by sweeps, for each case"},
+    {"log.txt", "messages of the program with times, as in a batch log; `resume` and `--continue` append", "during the run"},
     {NULL, NULL, NULL}};
 
 /* --- machine.yaml ------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "core/csv.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "io/run_lock.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
@@ -490,7 +491,8 @@ PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *s
 }
 
 /* Begin of an error message of the program in the log; PETSc's message of a crash; part of the line at the start of a case. */
-static const char OUR_MARK[] = "stickslip: ", CRASH_MARK[] = "Caught signal number", START_MARK[] = ": stickslip run ";
+static const char OUR_MARK[] = "stickslip: ", CRASH_MARK[] = "Caught signal number", START_MARK[] = ": stickslip run ",
+                  WARNING_MARK[] = "warning: ";
 
 /* The line without its time stamp. */
 static char *skip_time_stamp(char *line)
@@ -500,29 +502,50 @@ static char *skip_time_stamp(char *line)
   return line + stamp;
 }
 
-void sweep_folder_last_message(const char *dir, int64_t number, size_t size, char *words)
+/* Reads the end of log.txt; false if there is none. */
+static bool read_log_end(const char *dir, int64_t number, size_t size, char *tail)
 {
-  char folder[4300], path[4320], tail[8192], *rest = tail;
-  bool is_ours = false;
-  words[0]     = 0;
+  char        folder[4300], path[4320];
+  const char *why;
   sweep_folder_case(dir, number, sizeof folder, folder);
   snprintf(path, sizeof path, "%s/log.txt", folder);
-  FILE *in = fopen(path, "re");
-  if (!in) return;
-  if (fseek(in, -(long)(sizeof tail - 1), SEEK_END)) rewind(in);
-  tail[fread(tail, 1, sizeof tail - 1, in)] = 0;
+  FILE *in = regular_file_stream(path, "r", &why);
+  if (!in) return false;
+  if (fseek(in, -(long)(size - 1), SEEK_END)) rewind(in);
+  tail[fread(tail, 1, size - 1, in)] = 0;
   fclose(in);
+  return true;
+}
+
+void sweep_folder_error(const char *dir, int64_t number, size_t size, char *words)
+{
+  char    tail[8192], *rest = tail;
+  bool    is_error = false, is_warning = false; /* of the last lines */
+  int64_t n_more = 0;
+  words[0]       = 0;
+  if (!read_log_end(dir, number, sizeof tail, tail)) return;
   for (char *line; (line = strsep(&rest, "\n"));) {
-    const char *text = skip_time_stamp(line);
+    const char *text       = skip_time_stamp(line);
+    const bool  is_stamped = text != line;
     if (!*text) continue;
     if (strstr(text, START_MARK)) { /* ignore messages of earlier starts */
       words[0] = 0;
-      is_ours  = false;
+      is_error = is_warning = false;
+      n_more                = 0;
       continue;
     }
     const char *message = strstr(text, CRASH_MARK);
     if (!strncmp(text, OUR_MARK, sizeof OUR_MARK - 1)) message = text + sizeof OUR_MARK - 1;
-    if (message || !is_ours) snprintf(words, size, "%s", message ? message : text);
-    is_ours |= message != NULL;
+    if (message) {
+      snprintf(words, size, "%s", message);
+      is_error = true;
+    } else if (is_stamped) {
+      is_warning = !strncmp(text, WARNING_MARK, sizeof WARNING_MARK - 1);
+    } else if (!is_error && !is_warning) { /* diagnostics of the job have no time; further lines of a warning have none either */
+      if (!*words) snprintf(words, size, "%s", text);
+      else ++n_more;
+    }
   }
+  const size_t n = strlen(words);
+  if (!is_error && n_more > 0) snprintf(words + n, size - n, " (%lld more lines in log.txt)", (long long)n_more);
 }

@@ -28,6 +28,7 @@ void           sweep_folder_case(const char *dir, int64_t number, size_t size, c
 typedef enum { CASE_WAITING, CASE_RUNNING, CASE_STOPPED, CASE_FAILED, CASE_FINISHED } case_state;
 /* The state of a case, from its result.yaml and the lock of its run directory. `why`: the reason for users, or "". */
 PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *state, char *why, size_t size);
-/* The last error message of the program in log.txt of a case, or its last line; "" if there is no log. */
-void sweep_folder_last_message(const char *dir, int64_t number, size_t size, char *words);
+/* The error of the last start of a case that is in its log.txt: the last error message of the program or of a crash; otherwise the first diagnostic of
+ * the job. "" if there is none. Other lines, such as progress, are no errors. */
+void sweep_folder_error(const char *dir, int64_t number, size_t size, char *words);
 #endif

@@ -18,6 +18,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "core/regular_file.h"
 #include "core/stop.h"
 #include "core/team.h"
 #include "core/timer.h"
@@ -214,6 +215,7 @@ static void execute_child(const case_words *w, const sweep_case_options *o, int 
   if (null_device >= 0) dup2(null_device, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
+  log_progress_forget(); /* otherwise the progress line of the sweep would be printed into the log of the case */
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(SS_EXIT_REQUEUE);
   raise_oom_score();
@@ -236,14 +238,15 @@ static void execute_child(const case_words *w, const sweep_case_options *o, int 
 /* Opens and locks log.txt of the case; *fd = -1 without error if another process holds the lock. */
 static PetscErrorCode open_case_log(const char *dir, int64_t number, int *fd)
 {
-  char folder[PATH_SIZE], path[PATH_SIZE + 16];
+  char        folder[PATH_SIZE], path[PATH_SIZE + 16];
+  const char *why;
 
   PetscFunctionBegin;
   sweep_folder_case(dir, number, sizeof folder, folder);
   PetscCall(file_make_directory(folder));
   snprintf(path, sizeof path, "%s/log.txt", folder);
-  *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
+  *fd = regular_file_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &why);
+  PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, why, file_advice(errno));
   /* On file systems without locks, run.lock decides: the second process fails a little later. */
   if (flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
     close(*fd);
@@ -313,7 +316,7 @@ static case_state evaluate_exit(const char *dir, int64_t number, int status, int
   if (*code == SS_EXIT_OK || *code == SS_EXIT_QUALITY) return CASE_FINISHED;
   if (*code == SS_EXIT_REQUEUE) return CASE_STOPPED;
   char words[512];
-  sweep_folder_last_message(dir, number, sizeof words, words);
+  sweep_folder_error(dir, number, sizeof words, words);
   snprintf(why, size, "exit code %d%s%s", *code, *words ? ": " : "", words);
   return CASE_FAILED;
 }
@@ -457,11 +460,15 @@ static void wait_for_signals(sweep_queue *q)
 static void show_sweep_progress(const sweep_queue *q)
 {
   const int64_t n_done = q->next - q->n_running, n_left = q->n_queue - n_done;
-  const double  wall = timer_now() - q->begun;
-  const int64_t eta  = q->n_run > 0 ? (int64_t)(wall / (double)q->n_run * (double)n_left) : 0;
-  log_progress("%lld of %lld cases done, %lld running, %lld failed  ETA %lld:%02lld:%02lld", (long long)n_done, (long long)q->n_queue,
-               (long long)q->n_running, (long long)q->n_state[CASE_FAILED], (long long)(eta / 3600), (long long)(eta / 60 % 60),
-               (long long)(eta % 60));
+  const double  wall          = timer_now() - q->begun;
+  char          time_left[40] = ""; /* unknown until the first case has ended */
+  if (q->n_run > 0) {
+    const int64_t eta = (int64_t)(wall / (double)q->n_run * (double)n_left);
+    snprintf(time_left, sizeof time_left, "  ETA %lld:%02lld:%02lld", (long long)(eta / 3600), (long long)(eta / 60 % 60),
+             (long long)(eta % 60));
+  }
+  log_progress("%lld of %lld cases done, %lld running, %lld failed%s", (long long)n_done, (long long)q->n_queue, (long long)q->n_running,
+               (long long)q->n_state[CASE_FAILED], time_left);
 }
 
 /* The remaining time is too short to start a case. */

@@ -99,9 +99,9 @@ static void print_failed(const sweep_results *r, const char *dir, FILE *out)
     const sweep_case *c = &r->plan->cases[i];
     char              words[512], last[512];
     if (r->state[i] != CASE_FAILED) continue;
-    sweep_folder_last_message(dir, c->number, sizeof last, last);
+    sweep_folder_error(dir, c->number, sizeof last, last);
     fprintf(out, "\ncase %lld failed: %s\n  %s\n", (long long)c->number, sweep_case_text(r->plan, c, sizeof words, words), r->why[i]);
-    if (*last && !strstr(r->why[i], last)) fprintf(out, "  last line of log.txt: %s\n", last);
+    if (*last && !strstr(r->why[i], last)) fprintf(out, "  log.txt: %s\n", last);
   }
 }
 

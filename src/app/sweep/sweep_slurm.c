@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "core/process.h"
 #include "io/run_lock.h"
+#include "app/run/allocation.h"
 #include "io/sealed_file.h"
 
 enum { ARRAY_MAX = 1000 }; /* the largest index with the default MaxArraySize = 1001 */
@@ -196,6 +197,31 @@ static void append_program(text_buffer *b)
   shell_append_word(b, n > 0 ? path : "stickslip");
 }
 
+/* The text after the option of sbatch, "--time=5" or "-t 5"; NULL if it is another option. */
+static const char *option_value(const char *option, const char *name, const char *letter)
+{
+  if (!strncmp(option, name, strlen(name)) && option[strlen(name)] == '=') return option + strlen(name) + 1;
+  if (!letter || strncmp(option, letter, strlen(letter))) return NULL;
+  const char *value = option + strlen(letter);
+  return value + strspn(value, " =");
+}
+
+/* Compares the time limit with the lead time of the signal; later options replace earlier ones. */
+static void check_time(const sweep_resources *r, const sweep_slurm_options *o)
+{
+  const char *time = r->time;
+  double      lead = ALLOCATION_SIGNAL_LEAD;
+  char        text[128];
+  for (int i = 0; i < o->n_more; ++i) {
+    const char *limit = option_value(o->more[i], "--time", "-t"), *signal = option_value(o->more[i], "--signal", NULL);
+    if (limit) time = limit;
+    if (signal) lead = allocation_parse_lead(signal);
+  }
+  if (!time) return;
+  snprintf(text, sizeof text, "--time=%.100s", time);
+  allocation_warn_lead(text, allocation_parse_request(time), lead);
+}
+
 static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_plan *plan, const sweep_slurm_options *o,
                                    const task_list *t, text_buffer *b)
 {
@@ -204,6 +230,7 @@ static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_
   char                 *log __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
+  check_time(&r, o);
   PetscCall(resolve_path(dir, whole));
   PetscCall(file_format(&log, "%s/slurm/%lld-%%a.log", whole, (long long)number));
   text_printf(b,
@@ -214,8 +241,8 @@ static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_
   text_printf(b, "#SBATCH --array=");
   append_indices(b, t);
   if (r.concurrent > 0) text_printf(b, "%%%lld", (long long)r.concurrent);
-  text_printf(b, "\n#SBATCH --ntasks=1 --cpus-per-task=%lld\n#SBATCH --signal=B:USR1@120 --requeue --open-mode=append\n",
-              (long long)r.cores);
+  text_printf(b, "\n#SBATCH --ntasks=1 --cpus-per-task=%lld\n#SBATCH --signal=B:USR1@%d --requeue --open-mode=append\n", (long long)r.cores,
+              ALLOCATION_SIGNAL_LEAD);
   append_directive(b, "--output=", log);
   append_directive(b, "--mem=", r.memory);
   append_directive(b, "--time=", r.time);

@@ -2,6 +2,7 @@
 #include "geometry/import/mesh_file.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/regular_file.h"
 #include "core/sort.h"
 #include <errno.h>
 #include <strings.h>
@@ -217,8 +218,9 @@ bool mesh_path_ends(const char *path, const char *ending)
 PetscErrorCode mesh_read_file(const char *path, char **bytes, size_t *size)
 {
   PetscFunctionBegin;
-  FILE *f = fopen(path, "rb");
-  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: cannot be opened (%s)", path, strerror(errno));
+  const char *why;
+  FILE       *f = regular_file_stream(path, "r", &why);
+  PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: cannot be opened (%s)", path, why);
   const bool    is_seekable = fseeko(f, 0, SEEK_END) == 0;
   const int64_t n           = is_seekable ? (int64_t)ftello(f) : -1;
   if (n <= 0 || n > MAX_FILE_SIZE || fseeko(f, 0, SEEK_SET) != 0) {

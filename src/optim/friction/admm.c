@@ -209,7 +209,7 @@ static double judge(admm *m, double *r, double *u)
 
 static PetscErrorCode run(admm *m, double *r, double *u, friction_result *out)
 {
-  const int64_t most = m->o->max_iterations > 0 ? m->o->max_iterations : ITERATIONS;
+  const int64_t most = friction_most_iterations(m->o, ITERATIONS);
   const double  end  = m->o->time_limit > 0.0 ? timer_now() + m->o->time_limit : INFINITY;
   PetscFunctionBegin;
   out->status = FRICTION_ITERATIONS;

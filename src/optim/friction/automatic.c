@@ -22,6 +22,8 @@ enum {
   /* for gradient iterations: their momentum builds up slowly and is lost at restarts */
   FIRST_GRADIENT_CHECK = 200,
   LATE_GRADIENT_CHECK  = 800,
+  FIRST_CHEAP_CHECK    = 100,
+  LATE_CHEAP_CHECK     = 300,
   ENOUGH_STEPS         = 2000 /* predicted number of iterations that is accepted if the error is at most `enough` */
 };
 /* A Newton run costs about this many sweeps times the mean number of contacts that share a body with a contact: between 60
@@ -40,6 +42,12 @@ static const int64_t MANY_CONTACTS = 1000;
 static const double  WEAK_NU = 1.5, WEAK_COUPLING = 0.1;
 /* and a product with W costs at most this many sweeps */
 static const double PRODUCT_COST_MAX = 2.0;
+/* Other problems with such cheap products: a Newton run costs about this many gradient iterations, and in proportion to n^3 above this number of contacts,
+ * because factors fill in. Measured on 23 of 50 problems (FCLIB; strands, brush and knot of jobs/exact; 3 to 600 contacts; each solver alone, loaded machine, Zen 5, November 2026):
+ * 80 to 400 iterations below 300 contacts, 1,800 to 5,000 at 300 to 600. The gradient method needs no assembly of W, which takes as long as 20 sweeps.
+ * With splitting first, 18 of 23 problems took more than 1.5 times the time of the fastest method at 1e-4 (5.8 times for 597 contacts of strands), now 4 (5.1 times for
+ * spheres in a box, which only Newton's method from zero solves quickly). At 1e-8: 10 before, 9 now. */
+static const double CHEAP_ITERATIONS = 300.0, CHEAP_CONTACTS = 250.0;
 
 #define METHOD_NAMES(first)                                                                                                                \
   {                                                                                                                                        \
@@ -48,6 +56,10 @@ static const double PRODUCT_COST_MAX = 2.0;
         first "splitting, newton_prox, interior_point, newton_prox, splitting"                                                             \
   }
 static const char *const method_names[][5] = {METHOD_NAMES(""), METHOD_NAMES("gradient, ")};
+/* Gradient without sweeps after it. */
+static const char *const names_without_sweeps[5] = {"gradient", "gradient, newton_prox", "gradient, newton_prox, interior_point",
+                                                    "gradient, newton_prox, interior_point, newton_prox",
+                                                    "gradient, newton_prox, interior_point, newton_prox, splitting"};
 
 typedef struct {
   double  tolerance, worth; /* worth: predicted cost of a Newton run in sweeps */
@@ -142,7 +154,7 @@ static PetscErrorCode run_second_order_methods(newton_run *run, const char *cons
   run->out->method = names[4];
   PetscCall(run_accelerated_sweeps(run, r));
   if (is_finished(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(newton_prox_with_splitting(run, run->o->enough > 0.0 ? MANY_SWEEPS : MOST_SWEEPS, r));
+  PetscCall(newton_prox_with_splitting(run, run->o->enough > 0.0 ? MANY_SWEEPS : friction_most_iterations(run->o, MOST_SWEEPS), r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,24 +166,39 @@ static bool is_weakly_coupled(const friction_problem *p)
   return coupling <= WEAK_COUPLING * n && delassus_work(p->W) <= PRODUCT_COST_MAX * 9.0 * coupling * n;
 }
 
-/* Methods without factorisation: gradient if the bodies are weakly coupled, then splitting. With a limit on iterations no other method follows. */
-static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
-                                              double *r, double *u, friction_result *out, bool *weakly_coupled, bool *is_over)
+/* A product with W takes little more time than a sweep. False for deformable bodies with few contacts, whose products solve large systems. */
+static bool has_cheap_product(const friction_problem *p)
 {
-  const friction_stop_test judge = o->max_iterations > 0 ? NULL : has_stalled;
-  friction_options         own   = *o;
-  friction_result          part  = {0};
+  return delassus_work(p->W) <= PRODUCT_COST_MAX * 9.0 * delassus_coupling(p->W) * (double)p->n;
+}
+
+/* Methods without factorisation: gradient if products with W are cheap; splitting if not, or after gradient if the bodies are weakly coupled. With a limit on
+ * iterations no other method follows. *names: names of the sequence of methods. */
+static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
+                                              double *r, double *u, friction_result *out, const char *const **names, bool *is_over)
+{
+  const friction_stop_test judge          = o->max_iterations > 0 ? NULL : has_stalled;
+  const bool               weakly_coupled = is_weakly_coupled(p), is_cheap = has_cheap_product(p);
+  friction_options         own  = *o;
+  friction_result          part = {0};
   PetscFunctionBegin;
-  *weakly_coupled = is_weakly_coupled(p);
-  if (*weakly_coupled) {
+  *names = weakly_coupled ? method_names[1] : is_cheap ? names_without_sweeps : method_names[0];
+  if (weakly_coupled || is_cheap) {
+    const double worth = k->worth, size = fmax(1.0, (double)p->n / CHEAP_CONTACTS);
     out->method   = "gradient";
     k->first_look = FIRST_GRADIENT_CHECK, k->late_look = LATE_GRADIENT_CHECK, k->enough = o->enough, k->n_looks = 0;
+    if (!weakly_coupled) {
+      k->first_look = FIRST_CHEAP_CHECK, k->late_look = LATE_CHEAP_CHECK;
+      k->worth  = CHEAP_ITERATIONS * size * size * size;
+      k->enough = 0.0; /* Newton's method follows at little cost */
+    }
     PetscCall(gradient_run(p, o, judge, k, r, u, out));
-    *is_over = !judge || !is_to_be_continued(out->status) || friction_error(p, o->error, r, u) <= o->enough;
-    if (*is_over) PetscFunctionReturn(PETSC_SUCCESS);
+    k->worth = worth;
+    *is_over = !judge || !is_to_be_continued(out->status) || (weakly_coupled && friction_error(p, o->error, r, u) <= o->enough);
+    if (*is_over || !weakly_coupled) PetscFunctionReturn(PETSC_SUCCESS);
     own.time_limit = remaining_time(end);
   }
-  out->method   = method_names[*weakly_coupled][0];
+  out->method   = (*names)[0];
   k->first_look = FIRST_CHECK, k->late_look = LATE_CHECK, k->enough = 0.0, k->n_looks = 0;
   PetscCall(splitting_run(p, &own, true, judge, k, r, u, &part));
   out->iterations += part.iterations, out->status = part.status;
@@ -185,17 +212,18 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   convergence_record k   = {.tolerance = o->tolerance,
                             .worth     = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
   newton_run         run;
-  bool               weakly_coupled, is_over;
+  bool               is_over;
+  const char *const *names;
   PetscFunctionBegin;
   out->method = method_names[0][0];
   friction_velocity(p, r, u);
   if (friction_error(p, o->error, r, u) <= o->tolerance)
     PetscFunctionReturn(PETSC_SUCCESS); /* converged initial guess: return
                                                                                               * before any set-up */
-  PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &weakly_coupled, &is_over));
+  PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &names, &is_over));
   if (is_over) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_run_create(p, o, end, out, &run));
-  PetscErrorCode code = run_second_order_methods(&run, method_names[weakly_coupled], r);
+  PetscErrorCode code = run_second_order_methods(&run, names, r);
   if (!code) newton_work_load_best(run.work, p, o, r, u);
   out->status = run.work->best_error <= o->tolerance ? FRICTION_OK : run.status == FRICTION_OK ? FRICTION_STALLED : run.status;
   newton_run_destroy(&run);

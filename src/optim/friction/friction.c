@@ -60,7 +60,7 @@ static const key_spec keys[] = {
   {.name = "error", .type = KEY_ENUM, .offset = offsetof(friction_options, error), .choices = errors, .choice_help = error_help, .fallback = "both",
    .help = "error norm that the tolerance refers to"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
-   .help = "largest number of outer iterations; 0: default of the method"},
+   .help = "largest number of outer iterations; 0: default of the method, or none with a time_limit"},
   {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
   {.name = "expert", .type = KEY_PART, .table = &friction_expert_table, .fallback = "{}", .help = "keys for experts"},

@@ -33,7 +33,7 @@ PetscErrorCode friction_solve(const friction_problem *p, const friction_options 
   X(GRADIENT, "gradient", friction_solve_gradient,                                                                                    \
     "accelerated projected gradient: needs only products with W, no assembly and no factorisation")                                         \
   X(AUTOMATIC, "automatic", friction_solve_automatic,                                                                                \
-    "splitting (gradient first for many weakly coupled bodies) while its convergence rate predicts an early end, then newton_prox, then interior_point, then all of them in turn")
+    "gradient if products with W are cheap, otherwise splitting, while the convergence rate predicts an early end, then newton_prox, then interior_point, then all of them in turn")
 /* clang-format on */
 enum {
 #define X(symbol, name, solve, help) FRICTION_METHOD_##symbol,

@@ -50,6 +50,11 @@ static inline bool is_valid_contact(const friction_problem *p, const double *r, 
   return is_ok;
 }
 
+int64_t friction_most_iterations(const friction_options *o, int64_t most)
+{
+  return o->max_iterations > 0 ? o->max_iterations : o->time_limit > 0.0 ? INT64_MAX : most;
+}
+
 PetscErrorCode friction_problem_check(const friction_problem *p, const double *r)
 {
   PetscFunctionBegin;

@@ -49,7 +49,7 @@ typedef struct friction_options {
   int     method;         /* FRICTION_METHOD_..., index into friction_solvers */
   double  tolerance;      /* on the error of kind `error` */
   int     error;          /* friction_error_kind */
-  int64_t max_iterations; /* 0: default of the method */
+  int64_t max_iterations; /* 0: default of the method; none with a time limit */
   double  time_limit;     /* [s] 0: none */
   int     line_search;    /* newton_line_search; method newton */
   double  merit;          /* [(N s)^2] method newton also stops if 1/2 |f|^2 (alart_curnier.h) is below this value; 0: never */
@@ -67,6 +67,8 @@ typedef struct {
 /* Returns the error of kind `kind` (friction_error_kind) of a result. */
 double friction_result_error(const friction_result *answer, int kind);
 
+/* The limit on iterations: that of the options if given; none (INT64_MAX) if the options limit the time; otherwise `most`, the default of the method. */
+int64_t friction_most_iterations(const friction_options *o, int64_t most);
 /* Check the assumptions of all solvers: sizes agree, all values are finite, mu >= 0, W_NN > 0 at every contact. If one is violated:
  * PETSC_ERR_USER_INPUT with the first invalid contact, its value and the remedy. */
 PetscErrorCode friction_problem_check(const friction_problem *p, const double *r);

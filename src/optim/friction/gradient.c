@@ -170,7 +170,7 @@ static double judge(gradient *g, double *u)
 
 static void run(gradient *g, double *u, friction_result *out)
 {
-  const int64_t most = g->o->max_iterations > 0 ? g->o->max_iterations : ITERATIONS;
+  const int64_t most = friction_most_iterations(g->o, ITERATIONS);
   const double  end  = g->o->time_limit > 0.0 ? timer_now() + g->o->time_limit : INFINITY;
   out->status        = FRICTION_ITERATIONS;
   in_chunks(g, lift_of);

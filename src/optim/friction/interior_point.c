@@ -271,7 +271,7 @@ static friction_status status_of(const newton_run *run, double error, int64_t n_
 
 static PetscErrorCode follow(path *k, newton_run *run, const friction_options *o, double *r, friction_result *out)
 {
-  const int64_t n_steps  = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
+  const int64_t n_steps  = friction_most_iterations(o, MOST_STEPS);
   const double *answer   = &run->work->best_error;
   double        length   = 1.0;
   bool          is_tried = false;

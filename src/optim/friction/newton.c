@@ -98,7 +98,7 @@ static double goldstein_price(newton_work *k, const friction_problem *p, const d
 static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_problem *p, const friction_options *o, double *r,
                               friction_result *out)
 {
-  const int64_t n_steps    = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
+  const int64_t n_steps    = friction_most_iterations(o, MOST_STEPS);
   const double  end        = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
   int64_t       since_best = 0;
   PetscFunctionBegin;

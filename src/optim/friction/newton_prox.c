@@ -185,7 +185,7 @@ PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const frict
   PetscFunctionBegin;
   PetscCall(newton_run_create(p, o, end, out, &run));
   PetscErrorCode code = newton_prox_sequence(&run, 1.0, MOST_STEPS, r);
-  const int64_t  left = o->max_iterations > 0 ? o->max_iterations - out->iterations : MOST_SWEEPS;
+  const int64_t  left = o->max_iterations > 0 ? o->max_iterations - out->iterations : friction_most_iterations(o, MOST_SWEEPS);
   if (!code && (run.status == FRICTION_STALLED || run.status == FRICTION_ITERATIONS) && left > 0) {
     out->method = "newton_prox, splitting";
     code        = newton_prox_with_splitting(&run, left, r);

@@ -315,7 +315,7 @@ static friction_status choose_status(const solver *v, int64_t swept, double now)
 
 static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
 {
-  const int64_t most  = v->o->max_iterations > 0 ? v->o->max_iterations : SWEEPS;
+  const int64_t most  = friction_most_iterations(v->o, SWEEPS);
   int64_t       batch = 1, fresh = 0;
   double        before = evaluate_and_store_best(v, r, u), now = before;
   PetscFunctionBegin;

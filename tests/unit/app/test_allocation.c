@@ -155,6 +155,24 @@ static void test_threads_are_bound_only_to_own_cores(void **state)
   assert_non_null(allocation_places(&a, 1)); /* the whole node */
 }
 
-TEST_MAIN(cmocka_unit_test(test_cores), cmocka_unit_test(test_restarts), cmocka_unit_test(test_memory_of_slurm),
-          cmocka_unit_test(test_memory_of_control_groups), cmocka_unit_test(test_time_format_of_squeue),
-          cmocka_unit_test(test_time_from_environment), cmocka_unit_test(test_threads_are_bound_only_to_own_cores))
+static void test_requests(void **state)
+{
+  static const struct {
+    const char *text;
+    double      seconds;
+  } times[] = {{"2", 120.0},          {"2:01", 121.0},      {"0:1:59", 119.0},       {"1-2", 93600.0},
+               {"1-2:3", 93780.0},    {"1-2:3:4", 93784.0}, {"UNLIMITED", INFINITY}, {"", INFINITY},
+               {"1:2:3:4", INFINITY}, {"2x", INFINITY},     {"-1", INFINITY},        {"x-1", INFINITY}};
+  (void)state;
+  for (size_t i = 0; i < sizeof times / sizeof *times; ++i) {
+    const double got = allocation_parse_request(times[i].text);
+    assert_true(got == times[i].seconds);
+  }
+  assert_close(allocation_parse_lead("B:USR1@170"), 170.0, 0.0);
+  assert_close(allocation_parse_lead("USR1"), 60.0, 0.0);
+}
+
+TEST_MAIN(cmocka_unit_test(test_requests), cmocka_unit_test(test_cores), cmocka_unit_test(test_restarts),
+          cmocka_unit_test(test_memory_of_slurm), cmocka_unit_test(test_memory_of_control_groups),
+          cmocka_unit_test(test_time_format_of_squeue), cmocka_unit_test(test_time_from_environment),
+          cmocka_unit_test(test_threads_are_bound_only_to_own_cores))

@@ -59,7 +59,7 @@ static void wrong_options_are_bad_input(void **state)
   static const char *const lines[][2] = {
       {"friction a.hdf5 a.hdf5 --output b.hdf5", "stickslip friction: --output requires one FILE and one solver\n"},
       {"friction a.hdf5 --all --contacts b.csv", "stickslip friction: --contacts requires one FILE and one solver\n"},
-      {"friction a.hdf5 --force", "stickslip friction: --force requires --output\n"},
+      {"friction a.hdf5 --force", "stickslip friction: --force requires --output, --contacts, --table or --plot\n"},
       {"friction a.hdf5 --all --solver splitting", "stickslip friction: --all and --solver contradict each other; give one of them\n"},
       {"friction a.hdf5 --plot b.svg", "stickslip friction: --plot requires --all, because it compares solvers\n"},
       {"friction a.hdf5 --table a.hdf5", "stickslip friction: --table a.hdf5 is an input file; choose another name\n"},
@@ -77,7 +77,7 @@ static void wrong_options_are_bad_input(void **state)
   assert_contains(command_err, "friction.tolerance: ");
   assert_command(SS_EXIT_BAD_INPUT, "friction a.hdf5 --set expert.line_serch=full");
   assert_contains(command_err, "did you mean \"line_search\"?");
-  assert_command(SS_EXIT_ENVIRONMENT, "friction missing.hdf5");
+  assert_command(SS_EXIT_BAD_INPUT, "friction missing.hdf5");
 }
 
 /* Keys without effect with the method of the command line; with --all every method is used, so all keys have an effect. */

@@ -164,5 +164,33 @@ static void restored_state_continues_bit_for_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(bodies_are_created_from_a_job), cmocka_unit_test(errors), cmocka_unit_test(pouring),
-          cmocka_unit_test(restored_state_continues_bit_for_bit))
+/* Kinetic energy of an affine velocity without mean velocity: 1/2 m C_aq^2 h^2 f (1 - f) for each of its nine entries, where f is the position of the
+ * particle along q between two nodes: between faces for q = a, otherwise between points half a cell away. */
+static void affine_velocity_has_energy(void **state)
+{
+  (void)state;
+  world       w;
+  body_totals sum;
+  if (!start(&w, 0, NULL)) fail_msg("%s", diagnostics_text(w.d, 0));
+  const particles *p      = particles_of(w.s->bodies[0].body);
+  const double     min[3] = {-1, 0, 0}, h = 0.05;
+  for (int k = 0; k < 3; ++k) memset(p->v[k], 0, (size_t)p->n * sizeof *p->v[k]);
+  for (int entry = 0; entry < 9; ++entry) {
+    for (int k = 0; k < 9; ++k)
+      for (int64_t i = 0; i < p->n; ++i) p->C[k][i] = k == entry ? 2.0 : 0.0;
+    assert_ok(scene_body_totals(w.s, 0, &sum));
+    double energy = 0.0;
+    for (int64_t i = 0; i < p->n; ++i) {
+      const int    q = entry % 3;
+      const double s = (p->x[q][i] - min[q]) / h + (entry / 3 == q ? 0.0 : 0.5), f = s - floor(s);
+      energy += 0.5 * p->mass[i] * 4.0 * h * h * f * (1.0 - f);
+    }
+    assert_true(energy > 0.1);
+    assert_close(sum.kinetic, energy, 1e-12 * (double)p->n);
+  }
+  stop(&w);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(bodies_are_created_from_a_job), cmocka_unit_test(affine_velocity_has_energy), cmocka_unit_test(errors),
+          cmocka_unit_test(pouring), cmocka_unit_test(restored_state_continues_bit_for_bit))

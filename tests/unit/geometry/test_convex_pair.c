@@ -345,6 +345,34 @@ static void test_special(void **state)
   assert_no_leak();
 }
 
+/* Deep overlap of the sides of two long cylinders, crossed or parallel, with centres that do not face each other: depth and direction follow from the
+ * distance of the axes. */
+static void test_sides_of_cylinders(void **state)
+{
+  (void)state;
+  const shape_segment_spec along_x = {{-2, 0, 0}, {2, 0, 0}, 0.25}, along_y = {{0, -2, 0}, {0, 2, 0}, 0.25};
+  const shape_spec         specs[2] = {{.cylinder = &along_x, .axis = {0, 0, 1}}, {.cylinder = &along_y, .axis = {0, 0, 1}}};
+  const double             O[3] = {0, 0, 0}, tolerance = 2e-6;
+  shape                   *s[2];
+  convex_touches           t;
+  for (int i = 0; i < 2; ++i) s[i] = zoo_shape(&specs[i]);
+  for (double height = 0.1; height < 0.5; height += 0.1)
+    for (int side = -1; side <= 1; side += 2) {
+      pair(s[0], (double[3]){0.8, 0.7, side * height}, s[1], O, 0.01, &t);
+      assert_true(t.n > 0);
+      assert_close(t.touch[zoo_deepest(&t)].gap, height - 0.5, tolerance);
+      assert_close(t.touch[zoo_deepest(&t)].normal[2], side, tolerance);
+      const double y = side * 0.6 * height, z = 0.8 * height;
+      pair(s[0], (double[3]){0.8, y, z}, s[0], O, 0.01, &t);
+      assert_true(t.n > 0);
+      assert_close(t.touch[zoo_deepest(&t)].gap, height - 0.5, tolerance);
+      assert_close(t.touch[zoo_deepest(&t)].normal[1], side * 0.6, tolerance);
+      assert_close(t.touch[zoo_deepest(&t)].normal[2], 0.8, tolerance);
+    }
+  for (int i = 0; i < 2; ++i) shape_destroy(&s[i]);
+  assert_no_leak();
+}
+
 /* Rotated so that edges of two cubes cross, both at 45 degrees: one touch at the crossing. */
 static void test_edges(void **state)
 {
@@ -439,4 +467,4 @@ static void test_equal_area(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_equal_area), cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry),
           cmocka_unit_test(test_continuity), cmocka_unit_test(test_faces), cmocka_unit_test(test_special),
-          cmocka_unit_test(test_coincident_edges), cmocka_unit_test(test_edges))
+          cmocka_unit_test(test_sides_of_cylinders), cmocka_unit_test(test_coincident_edges), cmocka_unit_test(test_edges))

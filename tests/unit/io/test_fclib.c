@@ -233,7 +233,7 @@ static void test_other_files(void **state)
   (void)state;
   static const char lfs[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
   begin();
-  refused("cannot open");
+  refused("cannot be opened");
   assert_ok(file_replace_text(path, sizeof lfs - 1, lfs));
   refused("is a pointer of Git LFS");
   assert_ok(file_replace_text(path, 0, ""));

@@ -208,7 +208,7 @@ static void test_errors_have_positions(void **state)
       {"a: !x [1]\n", 0, {"job.yaml:1:4: the tag \"!x\" is not supported"}},
       {"a: !include no/such.yaml\n", 0, {"job.yaml:1:4: cannot include no/such.yaml: No such file"}},
       {"a: !include /tmp\n", 0, {"job.yaml:1:4: cannot include /tmp: it is a folder"}},
-      {"a: !include /dev/zero\n", 0, {"job.yaml:1:4: cannot include /dev/zero: it is not a regular file"}},
+      {"a: !include /dev/zero\n", 0, {"job.yaml:1:4: cannot include /dev/zero: it is a device, not a regular file"}},
       {"", 0, {"job.yaml:1:1: the file contains no keys"}},
       {"# only words\n", 0, {"job.yaml:1:1: the file contains no keys"}},
       {"a: 1\nb:2\nc: 3\n",

@@ -243,8 +243,8 @@ static void every_stage_keeps_the_best_result(void **state)
     const char *stages;
   } c[] = {{FRICTION_METHOD_NEWTON_PROX, 0, 0.0, "newton_prox, splitting"},
            {FRICTION_METHOD_NEWTON_PROX, 400, 0.0, "newton_prox, splitting"},
-           {FRICTION_METHOD_AUTOMATIC, 0, 0.0, "splitting, newton_prox, interior_point, newton_prox, splitting"},
-           {FRICTION_METHOD_AUTOMATIC, 0, 1e-3, "splitting, newton_prox, interior_point"}};
+           {FRICTION_METHOD_AUTOMATIC, 0, 0.0, "gradient, newton_prox, interior_point, newton_prox, splitting"},
+           {FRICTION_METHOD_AUTOMATIC, 0, 1e-3, "gradient, newton_prox, interior_point"}};
   bench b;
   (void)state;
   bench_create(&b, 37, 4, 6, 5, 6, 0.3);

@@ -14,7 +14,7 @@ for model in mass_spring discrete_elastic_rod corde super_helix; do
   # A pile that is pressed beyond what it can take ends its run; the problems up to there are what we came for.
   [ -d "$out/$model/fclib" ] || "$program" run $here/assembly.yaml --out "$out/$model" --quiet --no-picture --steps "${STEPS:-400}" "$@" || echo "$model: ended early, see $out/$model"
   for solver in newton newton_prox splitting interior_point automatic; do
-    "$program" friction "$out/$model"/fclib/*.hdf5 --solver $solver --time-limit "${LIMIT:-20}" --repeat 2 --quiet --table "$out/one.csv" >/dev/null 2>&1 || true
+    "$program" friction "$out/$model"/fclib/*.hdf5 --solver $solver --time-limit "${LIMIT:-20}" --repeat 2 --quiet --force --table "$out/one.csv" >/dev/null 2>&1 || true
     awk -F, -v m=$model 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { gsub(/"[^"]*"/, "several") }
       { print m "," $at["problem"] "," $at["contacts"] "," $at["dof"] "," $at["nu"] "," $at["solver"] "," $at["solved"] "," $at["iterations"] "," $at["cpu [s]"] "," $at["error_scaled"] }' "$out/one.csv" >>"$out/table.csv"
   done

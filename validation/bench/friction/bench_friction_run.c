@@ -162,9 +162,10 @@ PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const 
                              friction_run *run)
 {
   char        tol[32], repeat[32], time[32];
-  const char *status = "", *argv[] = {program,   "friction",     p->local, "--solver", solver, "--tol",   tol,      "--error",
-                                      "siconos", "--time-limit", time,     "--repeat", repeat, "--table", p->table, NULL};
-  int64_t     n = 1;
+  const char *status = "",
+             *argv[] = {program,        "friction", p->local,   "--solver", solver,    "--tol",   tol,      "--error", "siconos",
+                        "--time-limit", time,       "--repeat", repeat,     "--force", "--table", p->table, NULL};
+  int64_t n          = 1;
 
   PetscFunctionBegin;
   snprintf(tol, sizeof tol, "%.17g", tolerance);
@@ -186,8 +187,9 @@ PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const 
 /* Splitting stopped after so many sweeps, of which *n were made. */
 static PetscErrorCode seconds_of_sweeps(const char *program, const bench_problem *p, const char *sweeps, double *seconds, int64_t *n)
 {
-  const char  *status, *argv[] = {program, "friction",     p->local, "--solver", "splitting", "--tol",   "1e-300", "--max-iterations",
-                                  sweeps,  "--time-limit", "5",      "--repeat", "50",        "--table", p->table, NULL};
+  const char *status,
+      *argv[] = {program, "friction", p->local, "--solver", "splitting", "--tol",  "1e-300", "--max-iterations", sweeps, "--time-limit",
+                 "5",     "--repeat", "50",     "--force",  "--table",   p->table, NULL};
   friction_run run = {.seconds = NAN};
 
   PetscFunctionBegin;

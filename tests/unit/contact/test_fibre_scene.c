@@ -1,0 +1,125 @@
+/* Places, gaps and normals of the contacts of a fibre with a fibre, a level set and a material point, in closed form: the surfaces are one radius
+ * from the axes, on the side of the other body. */
+#include "test.h"
+#include "contact/fibre/fibre_scene.h"
+#include "contact/detection/contact_scene.h"
+#include "contact_bodies.h"
+
+enum { UPPER, LOWER, WALL, CLOUD, N_BODIES };
+static const double  radius_of[2] = {0.01, 0.02}, POINT_SIZE = 0.004;
+static const int32_t one_segment[2] = {0, 1}, one_strand[1] = {0};
+static double        nodes_of[2][6]; /* the upper fibre along x, the lower along y, both centred on the z axis */
+static level_set    *floor_set;
+
+static void segments(const body *b, body_segments *out)
+{
+  const int k = b->name[0] == 'u' ? 0 : 1;
+  *out        = (body_segments){2, 1, one_segment, one_strand, nodes_of[k], &radius_of[k]};
+}
+static PetscErrorCode residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
+{
+  (void)b, (void)v, (void)g, (void)with_tangent, (void)status;
+  return PETSC_ERR_PLIB; /* never called */
+}
+static PetscErrorCode velocity(const body *b, double *v)
+{
+  memset(v, 0, (size_t)(3 * b->n_blocks) * sizeof *v);
+  return PETSC_SUCCESS;
+}
+static level_set *const *level_sets(const body *b, int *n)
+{
+  (void)b;
+  *n = 1;
+  return &floor_set;
+}
+static double point_radius(const body *b, int64_t i)
+{
+  (void)b, (void)i;
+  return POINT_SIZE;
+}
+
+static void assert_vector(const double *x, double a, double b, double c)
+{
+  assert_close(x[0], a, 1e-14);
+  assert_close(x[1], b, 1e-14);
+  assert_close(x[2], c, 1e-14);
+}
+
+static void test_places(void **state)
+{
+  static const body_ops fibre_ops = {.kind = "mock fibre", .segments = segments, .residual = residual, .velocity = velocity},
+                        wall_ops  = {.kind = "mock wall", .level_sets = level_sets};
+  static const double up[3]       = {0.0, 0.0, 1.0};
+  static const double low = 0.0, high = 0.04, floor_z = -0.021, cloud_z = 0.0545;
+  (void)state;
+  for (int i = 0; i < 2; ++i)
+    for (int k = 0; k < 2; ++k) v3_set(nodes_of[i] + 3 * k, i == 0 ? k - 0.5 : 0.0, i == 1 ? k - 0.5 : 0.0, i == 0 ? high : low);
+  assert_ok(level_set_plane(up, floor_z, &floor_set));
+  body      fibre[2] = {{.ops = &fibre_ops, .name = "upper", .n_blocks = 2}, {.ops = &fibre_ops, .name = "lower", .n_blocks = 2}};
+  body      wall     = {.ops = &wall_ops, .name = "wall"};
+  mock_body cloud;
+  body_ops  cloud_ops = mock_weighted_ops;
+  mock_create(&cloud, "cloud", false, 1, 1, 1);
+  cloud_ops.point_radius = point_radius, cloud_ops.residual = residual, cloud_ops.velocity = velocity;
+  cloud.base.ops = &cloud_ops, cloud.weight[0] = 1.0;
+  v3_set(cloud.x, 0.2, 0.0, cloud_z);
+
+  body *const       bodies[N_BODIES] = {&fibre[0], &fibre[1], &wall, &cloud.base};
+  contact_law       law[N_BODIES * N_BODIES];
+  const int32_t     frame[N_BODIES] = {-1, -1, 0, -1};
+  const double      origin[3]       = {0.0, 0.0, 0.0};
+  const rigid_frame pose            = mock_frame(origin, -1);
+  for (int i = 0; i < N_BODIES * N_BODIES; ++i) law[i] = (contact_law){.friction = 0.3};
+  const contact_object object = {floor_set, 0, WALL};
+  const contact_scene  scene  = {.n_bodies = N_BODIES,
+                                 .body     = bodies,
+                                 .frame    = frame,
+                                 .frames   = &pose,
+                                 .end      = &pose,
+                                 .law      = law,
+                                 .dt       = 0.01,
+                                 .margin   = 0.015,
+                                 .length   = 0.01};
+  fibre_scene         *f;
+  contact_set         *set;
+  step_status          status                    = {STEP_OK, NULL, -1};
+  int                  seen[N_BODIES * N_BODIES] = {0};
+  assert_ok(fibre_scene_create(N_BODIES, bodies, law, &f));
+  assert_ok(contact_set_create(&set));
+  assert_ok(fibre_scene_find(f, &scene, 1, &object, set, &status));
+  assert_int_equal(status.code, STEP_OK);
+  for (int64_t i = 0; i < contact_set_size(set); ++i) {
+    const contact_spot *s = contact_set_get(set) + i;
+    ++seen[N_BODIES * s->body_a + s->body_b];
+    if (s->body_b == WALL) { /* at the surface of the fibre, towards the wall */
+      assert_int_equal(s->body_a, LOWER);
+      assert_close(s->gap, low - radius_of[1] - floor_z, 1e-14);
+      assert_vector(s->normal, 0.0, 0.0, 1.0);
+      assert_close(s->a.x[2], low - radius_of[1], 1e-14);
+      assert_vector(s->b.x, s->a.x[0], s->a.x[1], s->a.x[2]);
+    } else if (s->body_a == CLOUD) { /* halfway between the surfaces of the point and the fibre */
+      const double gap = cloud_z - POINT_SIZE - high - radius_of[0], half = cloud_z - POINT_SIZE - 0.5 * gap;
+      assert_int_equal(s->body_b, UPPER);
+      assert_close(s->gap, gap, 1e-14);
+      assert_vector(s->normal, 0.0, 0.0, 1.0);
+      assert_vector(s->a.x, 0.2, 0.0, half);
+      assert_vector(s->b.x, 0.2, 0.0, half);
+    } else { /* halfway between the surfaces, at the crossing */
+      const double gap = high - low - radius_of[0] - radius_of[1];
+      assert_close(s->gap, gap, 1e-14);
+      assert_vector(s->normal, 0.0, 0.0, s->body_a == UPPER ? 1.0 : -1.0);
+      assert_vector(s->a.x, 0.0, 0.0, low + radius_of[1] + 0.5 * gap);
+      assert_vector(s->b.x, 0.0, 0.0, low + radius_of[1] + 0.5 * gap);
+    }
+  }
+  assert_int_equal(seen[N_BODIES * UPPER + LOWER] + seen[N_BODIES * LOWER + UPPER], 1);
+  assert_true(seen[N_BODIES * LOWER + WALL] > 0);
+  assert_int_equal(seen[N_BODIES * CLOUD + UPPER], 1);
+  contact_set_destroy(&set);
+  fibre_scene_destroy(&f);
+  mock_destroy(&cloud);
+  level_set_destroy(&floor_set);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_places))
