@@ -28,8 +28,8 @@ typedef struct {
   double             from[3], to[3], radius; /* sphere (from = to), capsule, cylinder [m] */
   double             normal[3], offset;      /* half-space normal . x <= offset [m], with unit normal */
   convex_polyhedron *polyhedron;             /* owned */
-  int                area_points;            /* requested contact points of equal area per pair of flat faces; 0: corners of the common area */
-  double             center[3], bound;       /* bounding sphere: centre and radius; INFINITY for half-spaces [m] */
+  int                area_points;      /* requested contact points of equal area per pair of flat faces; 0: corners of the common area */
+  double             center[3], bound; /* bounding sphere: centre and radius; INFINITY for half-spaces [m] */
 } convex_solid;
 
 /* Set *out, a struct of the caller; free it with convex_solid_clear. convex_solid_segment: `kind` is CONVEX_CAPSULE or CONVEX_CYLINDER. */

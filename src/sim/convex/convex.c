@@ -208,8 +208,9 @@ static PetscErrorCode outer_newton_improve(void *context, bool *has_moved, step_
 
 static void record_solver_result(const convex *c, const sap_result *result, step_status *status, step_report *report)
 {
-  const double stall =
-      c->frame.layout.accepts_unconverged ? INFINITY : solver_contact_stall_tolerance(c->options->stall_tolerance, c->options->sap.tolerance);
+  const double stall = c->frame.layout.accepts_unconverged
+                           ? INFINITY
+                           : solver_contact_stall_tolerance(c->options->stall_tolerance, c->options->sap.tolerance);
   report->linear_iterations += result->iterations;
   report->inner_iterations += result->inner;
   report->gradient = result->error;

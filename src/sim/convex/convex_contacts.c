@@ -82,12 +82,12 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
     equalise_masses(c, &p, w);
     step.min_contact_period = pair_period(o, c, &p, &step, f->layout.acceleration_scale, max_depth, w);
     for (int64_t a = p.first; a < p.end; ++a) {
-      c->pair[a]          = p.first;
+      c->pair[a]             = p.first;
       const contact_law *law = &s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b];
       const double       k   = law->stiffness;
       const double       gap = spots[a].gap + (isnan(k) ? 0.0 : law->rest_overlap); /* near-rigid contacts limit the speed */
       const sap_source   is  = {
-          .mu = f->contacts.mu[a], .gap = gap, .stiffness = isnan(k) ? INFINITY : k, .w = w[a], .normal_speed = u0[3 * a]};
+             .mu = f->contacts.mu[a], .gap = gap, .stiffness = isnan(k) ? INFINITY : k, .w = w[a], .normal_speed = u0[3 * a]};
       c->law[a] = sap_contact_make((sap_model)o->law, &step, &is);
     }
   }

@@ -149,7 +149,8 @@ static void nodes_are_followed(void **state)
 /* --- rigid bodies ------------------------------------------------------------------------------------------------------- */
 
 static const char *const rigid_text =
-    "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1, initial_overlap: preload}\n"
+    "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1, initial_overlap: "
+    "preload}\n"
     "materials: {steel: {model: rigid, density: 1}}\n"
     "bodies:\n"
     "  die:  {kind: rigid, material: steel, shape: {box: {min: [0, 0, 0], max: [2, 2, 2]}}, velocity: [3, 0, 0], angular_velocity: [0, 0, "
@@ -366,29 +367,29 @@ static void heaps_are_round_or_not(void **state)
 
 /* --- contact ------------------------------------------------------------------------------------------------------------- */
 
-static const char *const contact_text =
-    "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1, initial_overlap: preload}\n"
-    "materials: {steel: {model: rigid, density: 1}}\n"
-    "bodies:\n"
-    "  a: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
-    "  b: {kind: rigid, material: steel, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n"
-    "  c: {kind: static, shape: {box: {min: [4, -9, -9], max: [5, 9, 9]}}}\n"
-    "measure:\n"
-    "  all:      {quantity: contacts}\n"
-    "  of_a:     {quantity: contacts, body: a}\n"
-    "  of_ab:    {quantity: contacts, body: a, other: b}\n"
-    "  deepest:  {quantity: penetration}\n"
-    "  in_b:     {quantity: penetration, body: b, other: a}\n"
-    "  in_c:     {quantity: penetration, body: c}\n"
-    "  c_and_b:  {quantity: penetration, body: c, other: b}\n"
-    "  force:    {quantity: contact_force, body: a, direction: [0, 1, 0]}\n"
-    "  moment:   {quantity: contact_moment, body: a, direction: [0, 0, 1]}\n"
-    "  normal:   {quantity: contact_force, body: a, part: normal, direction: [0, 0, 1]}\n"
-    "  friction: {quantity: contact_force, body: a, part: friction}\n"
-    "  push_b:   {quantity: contact_force, body: b, other: a, part: normal, direction: [0, 0, 1]}\n"
-    "  drag_b:   {quantity: contact_force, body: b, other: a, part: friction, direction: [1, 0, 0]}\n"
-    "  lost:     {quantity: friction_work}\n"
-    "  stick:    {quantity: sticking_fraction, body: a}\n";
+static const char *const contact_text = "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, "
+                                        "stiffness: 1, initial_overlap: preload}\n"
+                                        "materials: {steel: {model: rigid, density: 1}}\n"
+                                        "bodies:\n"
+                                        "  a: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
+                                        "  b: {kind: rigid, material: steel, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n"
+                                        "  c: {kind: static, shape: {box: {min: [4, -9, -9], max: [5, 9, 9]}}}\n"
+                                        "measure:\n"
+                                        "  all:      {quantity: contacts}\n"
+                                        "  of_a:     {quantity: contacts, body: a}\n"
+                                        "  of_ab:    {quantity: contacts, body: a, other: b}\n"
+                                        "  deepest:  {quantity: penetration}\n"
+                                        "  in_b:     {quantity: penetration, body: b, other: a}\n"
+                                        "  in_c:     {quantity: penetration, body: c}\n"
+                                        "  c_and_b:  {quantity: penetration, body: c, other: b}\n"
+                                        "  force:    {quantity: contact_force, body: a, direction: [0, 1, 0]}\n"
+                                        "  moment:   {quantity: contact_moment, body: a, direction: [0, 0, 1]}\n"
+                                        "  normal:   {quantity: contact_force, body: a, part: normal, direction: [0, 0, 1]}\n"
+                                        "  friction: {quantity: contact_force, body: a, part: friction}\n"
+                                        "  push_b:   {quantity: contact_force, body: b, other: a, part: normal, direction: [0, 0, 1]}\n"
+                                        "  drag_b:   {quantity: contact_force, body: b, other: a, part: friction, direction: [1, 0, 0]}\n"
+                                        "  lost:     {quantity: friction_work}\n"
+                                        "  stick:    {quantity: sticking_fraction, body: a}\n";
 
 static void contacts_between_two(void **state)
 {
@@ -430,21 +431,22 @@ static void contacts_between_two(void **state)
 /* Two blocks that overlap at a corner, with a ball inside one of them that is represented by a level set. */
 static void surfaces_meet(void **state)
 {
-  static const char text[] = "stickslip: 1\nname: pair\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1, initial_overlap: preload}\n"
-                             "materials: {steel: {model: rigid, density: 1}, soft: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: "
-                             "0.3, model: fixed_corotated}}\n"
-                             "bodies:\n"
-                             "  a: {kind: fem, material: soft, spacing: 0.5, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
-                             "  b: {kind: fem, material: soft, spacing: 0.3, shape: {box: {min: [0.9, 0.93, 0.97], max: [2, 2, 2]}}}\n"
-                             "  c: {kind: fem, material: soft, spacing: 0.3, shape: {box: {min: [3, 0, 0], max: [4, 1, 1]}}}\n"
-                             "  d: {kind: rigid, material: steel, shape: {sphere: {center: [0.1, 0, 0], radius: 1}}}\n"
-                             "measure:\n"
-                             "  all:  {quantity: intersections}\n"
-                             "  of_a: {quantity: intersections, body: a}\n"
-                             "  in_a: {quantity: intersections, body: a, other: a}\n"
-                             "  a_b:  {quantity: intersections, body: a, other: b}\n"
-                             "  b_a:  {quantity: intersections, body: b, other: a}\n"
-                             "  of_c: {quantity: intersections, body: c}\n";
+  static const char text[] =
+      "stickslip: 1\nname: pair\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1, initial_overlap: preload}\n"
+      "materials: {steel: {model: rigid, density: 1}, soft: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: "
+      "0.3, model: fixed_corotated}}\n"
+      "bodies:\n"
+      "  a: {kind: fem, material: soft, spacing: 0.5, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
+      "  b: {kind: fem, material: soft, spacing: 0.3, shape: {box: {min: [0.9, 0.93, 0.97], max: [2, 2, 2]}}}\n"
+      "  c: {kind: fem, material: soft, spacing: 0.3, shape: {box: {min: [3, 0, 0], max: [4, 1, 1]}}}\n"
+      "  d: {kind: rigid, material: steel, shape: {sphere: {center: [0.1, 0, 0], radius: 1}}}\n"
+      "measure:\n"
+      "  all:  {quantity: intersections}\n"
+      "  of_a: {quantity: intersections, body: a}\n"
+      "  in_a: {quantity: intersections, body: a, other: a}\n"
+      "  a_b:  {quantity: intersections, body: a, other: b}\n"
+      "  b_a:  {quantity: intersections, body: b, other: a}\n"
+      "  of_c: {quantity: intersections, body: c}\n";
   bench             b;
   const step_report report = {0};
   (void)state;
