@@ -210,13 +210,13 @@ stretch | -1 is out of range | kind: cloth, mass_per_area: 1, stretch: -1, shape
 sheet.cells[0] | 0 is out of range | kind: cloth, mass_per_area: 1, stretch: 1, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [0, 2]}
 E2
 
-# What looks odd and is all right: turned inside out throughout, an open cloth, one that passes through itself, two bodies at one place.
+# What looks odd and is all right: turned inside out throughout, an open cloth, one that passes through itself, two bodies of one shape.
 cat >fine.yaml <<E2
 $head
   inverted: {kind: rigid, material: steel, shape: {mesh: {file: inverted.obj}}}
   cloth: {kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}, translate: [0, 0, 9]}}
   tangle: {kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: through.obj}, translate: [9, 0, 0]}}
-  again: {kind: rigid, material: steel, shape: {mesh: {file: good.obj}}}
+  again: {kind: rigid, material: steel, shape: {mesh: {file: good.obj}, translate: [0, 5, 0]}}
 E2
 awk '$1 == "f" { print "f", $5, $4, $3, $2; next } { print }' good.obj >inverted.obj
 status 0 "$program" run fine.yaml --out fine --no-picture --steps 2 && pass "odd, but all right"

@@ -39,7 +39,7 @@ offers "[time.end=][time.step=][time.frame=][time.retry.]" run --set time.
 offers "[time.retry.halvings=]" run --set time.retry.h
 offers "[quadratic][cubic]" run --set mpm.kernel =
 offers "[cubic]" run --set mpm.kernel = c
-offers "[true][false]" run --set solver.penalty.edges =
+offers "[auto][true][false]" run --set solver.penalty.edges =
 offers "[mpm.kernel=]" run --set = mpm.k
 offers "[cubic]" run --set = mpm.kernel = c
 offers "[bodies.bed.][bodies.ball.]" run ball.yaml --set bodies.b

@@ -1,10 +1,12 @@
-/* Implementation: penalty.c (points and level sets), penalty_mesh.c (points and triangles) and penalty_edges.c (edges) of contact/penalty. */
+/* Implementation: penalty_rows.c (convex solids), penalty.c (points and level sets), penalty_mesh.c (points and triangles) and
+ * penalty_edges.c (edges) of contact/penalty. */
 #include "sim/penalty/penalty_detectors.h"
+#include "contact/detection/contact_detectors.h"
 #include "sim/penalty/penalty_keys.h"
 #include "sim/step/solver_options.h"
 
-enum { PENALTY_LEVEL_SETS, PENALTY_TRIANGLES, PENALTY_EDGES, PENALTY_N_DETECTORS };
-static const char *const texts[PENALTY_N_DETECTORS] = {"points and level sets", "points and triangles", "edges and edges"};
+enum { PENALTY_SOLIDS, PENALTY_LEVEL_SETS, PENALTY_TRIANGLES, PENALTY_EDGES, PENALTY_N_DETECTORS };
+static const char *const texts[PENALTY_N_DETECTORS] = {"convex solids", "points and level sets", "points and triangles", "edges and edges"};
 
 static bool has_triangles(const body *b)
 {
@@ -13,24 +15,16 @@ static bool has_triangles(const body *b)
   return s.n_triangles > 0;
 }
 
-static bool has_level_sets(const body *b)
-{
-  int n = 0;
-  if (b->ops->level_sets) (void)b->ops->level_sets(b, &n);
-  return n > 0;
-}
-
 static unsigned penalty_detectors_of(const scene *s, int i, int j)
 {
-  unsigned found = 0;
-  for (int side = 0; side < 2; ++side) {
-    const body *one = s->bodies[side ? j : i].body, *two = s->bodies[side ? i : j].body;
-    if (one->ops->points == POINT_NONE) continue;
-    if (i != j && has_level_sets(two)) found |= 1u << PENALTY_LEVEL_SETS;
-    if (has_triangles(two)) found |= 1u << PENALTY_TRIANGLES;
-    if (s->options->solver->penalty->edges && has_triangles(one) && has_triangles(two)) found |= 1u << PENALTY_EDGES;
-  }
-  return found;
+  const body    *a = s->bodies[i].body, *b = s->bodies[j].body;
+  const unsigned found  = contact_spring_detectors_of(a, b, s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX);
+  unsigned       listed = 0;
+  if (found & 1u << DETECTOR_CONVEX) return 1u << PENALTY_SOLIDS;
+  if (found & 1u << DETECTOR_POINT) listed |= 1u << PENALTY_LEVEL_SETS;
+  if (found & 1u << DETECTOR_SURFACE_POINT) listed |= 1u << PENALTY_TRIANGLES;
+  if (listed && penalty_has_edges(s) && has_triangles(a) && has_triangles(b)) listed |= 1u << PENALTY_EDGES;
+  return listed;
 }
 
 const detector_list penalty_detectors = {PENALTY_N_DETECTORS, texts, penalty_detectors_of};

@@ -27,8 +27,7 @@
   X("until-not-finite", "run", "an expression of until is infinite or undefined although its measures are finite: correct the expression")   \
   X("deep-overlap", "run", "bodies overlap by more than a tenth of the spacing or of the body: choose a larger stiffness or a shorter step") \
   X("few-contact-points", "run", "a pair of bodies has too few contact points for its size: choose a finer spacing") \
-  X("too-few-patch-points", "run", "a contact patch has too few contact points for its area: choose a finer spacing") \
-  X("rotation-step", "start", "a body rotates by a large angle per step with an integrator that dissipates: use rotation: midpoint or a shorter step")
+  X("rotation-step", "start", "a body rotates by a large angle per step with an integrator that dissipates: use rotation: conserving or a shorter step")
 /* clang-format on */
 
 /* One row of the table. */

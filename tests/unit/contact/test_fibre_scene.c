@@ -14,7 +14,7 @@ static level_set    *floor_set;
 static void segments(const body *b, body_segments *out)
 {
   const int k = b->name[0] == 'u' ? 0 : 1;
-  *out        = (body_segments){2, 1, one_segment, one_strand, nodes_of[k], &radius_of[k]};
+  *out        = (body_segments){2, 1, one_segment, one_strand, nodes_of[k], &radius_of[k], false};
 }
 static PetscErrorCode residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
 {

@@ -166,7 +166,7 @@ static void files_are_read_whole(void **state)
   assert_ok(file_read_text(path, &text, &n));
   assert_true(text && *text == '\0' && n == 0);
   memory_free(&text);
-  assert_int_equal(file_read_text(folder, &text, &n), PETSC_ERR_FILE_READ);
+  assert_int_equal(file_read_text(folder, &text, &n), PETSC_ERR_FILE_OPEN);
   assert_non_null(strstr(error_message(), folder));
   assert_true(!text && n == 0);
   error_clear();

@@ -96,7 +96,7 @@ static void automatic_says_who_answered(void **state)
   o.method                 = FRICTION_METHOD_AUTOMATIC;
   assert_ok(friction_solve(&p, &o, r, u, &out));
   assert_int_equal(out.status, FRICTION_OK);
-  assert_non_null(strstr(out.method, "splitting"));
+  assert_non_null(strstr(out.method, "gradient")); /* products with W are cheap */
   o.method = FRICTION_METHOD_NEWTON_PROX;
   memset(r, 0, sizeof r);
   assert_ok(friction_solve(&p, &o, r, u, &out));
