@@ -451,7 +451,9 @@ static void test_unsolved_steps_are_reported(void **state)
   for (int k = 0; k < 2; ++k) {
     world w;
     char  text[3000];
-    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS "contact: {friction: 0}\nsolver: {newton: {tolerance: %s}}\n",
+    snprintf(text, sizeof text,
+             HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS
+                  "contact: {friction: 0}\nsolver: {newton: {tolerance: %s, stall_tolerance: 0.1}}\n",
              tolerances[k]);
     open_world(text, &w);
     step(&w);
