@@ -375,10 +375,7 @@ static PetscErrorCode leave_valley(SNES snes, double *phi, bool *has_moved)
   for (int method = 0; method < 2 && !*has_moved; ++method) {
     if (method == 0) PetscCall(relaxed_steps(snes, target, phi, has_moved));
     else PetscCall(work_steps(snes, target, phi, has_moved));
-    if (*has_moved) {
-      s->alpha = method == 0 ? 1.0 : 0.0; /* after work steps another line search would usually be short, too */
-      break;
-    }
+    if (*has_moved) break; /* line searches follow; work steps at once would follow another branch of buckling rods */
     PetscCall(VecCopy(s->reference, snes->vec_sol));
     PetscCall(evaluate_at_z(snes, phi));
   }

@@ -226,6 +226,7 @@ static void test_stall(void **state)
     problem           p;
     step_report       report = {0};
     nonlinear_options o      = nonlinear_defaults(&newton);
+    o.idle = 4, o.idle_far = 16;
     o.stall_tolerance = cases[k].stall_tolerance, o.max_iterations = cases[k].most;
     set_up(stuck, &p);
     const nonlinear_result out = run(&p, &o, cases[k].code);
@@ -335,6 +336,7 @@ static void test_inexact_solves(void **state)
   /* A stalled iteration is accepted only after a solve with the final tolerance. */
   set_up(stuck, &p);
   p.best_error      = 1e-30;
+  o.idle            = 4;
   o.stall_tolerance = 0.1;
   assert_int_equal(run(&p, &o, STEP_OK).n_iterations, 7); /* the first two reduce the residual */
   assert_true(p.tolerance[5] > o.least && p.tolerance[6] == o.least);
