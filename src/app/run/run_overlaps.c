@@ -43,6 +43,17 @@ static void warn_about(const scene *s, const formulation *f, const scene_overlap
         p->at.depth, t, (long long)n, depth);
 }
 
+/* Self-contact of a surface has no overlap of two shapes: the depth of its contact points counts. */
+static void add_self_contact(const formulation *f, step_report *report)
+{
+  const contact_points_view p = contact_points_get(f->points);
+  for (int64_t i = 0; i < p.n; ++i) {
+    if (p.source_body[i] != p.object_body[i] || !(-p.gap[i] > report->contact.penetration)) continue;
+    report->contact.penetration = -p.gap[i];
+    report->penetration_body_a = report->penetration_body_b = p.source_body[i];
+  }
+}
+
 PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, double dt, step_report *report)
 {
   const scene_overlap *list, *deepest = NULL;
@@ -59,5 +70,6 @@ PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, dou
   report->contact.penetration = deepest ? deepest->at.depth : 0.0;
   report->penetration_body_a  = deepest ? deepest->a : -1;
   report->penetration_body_b  = deepest ? deepest->b : -1;
+  add_self_contact(f, report);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

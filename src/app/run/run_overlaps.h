@@ -4,7 +4,8 @@
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
 
-/* Update s->overlaps at time t, the end of a step of length dt, with the rest depths of contact springs (scene_overlaps_relax), and set report->contact.penetration, penetration_body_a and penetration_body_b. Adds to s->warnings:
+/* Update s->overlaps at time t, the end of a step of length dt, with the rest depths of contact springs (scene_overlaps_relax), and set report->contact.penetration, penetration_body_a and penetration_body_b; in self-contact of a
+ * surface the depth of contact points counts. Adds to s->warnings:
  *   deep-overlap        a pair overlaps by more than a tenth of its smaller body or spacing, and the job does not permit its initial overlap
  *   few-contact-points  a pair overlaps by more than twice the depth of its deepest contact point, and the difference exceeds 1e-3 of the
  *                       smaller body or spacing: no contact point is near the deepest part of the patch */

@@ -18,7 +18,6 @@ static PetscErrorCode create(const scene *s, bool all_selves, scene_intersection
   const int64_t n = f->surfaces->n_bodies;
   PetscCall(MEMORY_ALLOC("intersections", ARRAY(f->x, 3 * f->surfaces->n_vertices), ARRAY(f->meets, n * n)));
   if (n > 0) memcpy(f->meets, f->surfaces->meets, (size_t)(n * n) * sizeof *f->meets);
-  for (int64_t i = 0; i < n * n && !all_selves; ++i) f->meets[i] = f->meets[i] && !s->laws[i].may_overlap;
   for (int64_t i = 0; i < n && all_selves; ++i) f->meets[i * n + i] |= !f->surfaces->is_rigid[i];
   broad_phase_surfaces all = scene_surfaces_broad(f->surfaces);
   all.meets                = f->meets;

@@ -37,7 +37,8 @@ static void test_creep_and_depth(void **state)
     world w0;
     char  text[2000];
     snprintf(text, sizeof text,
-             HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE "contact: {friction: 0.5%s}\n"
+             HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE
+                  "contact: {initial_overlap: preload, friction: 0.5%s}\n"
                   "solver: {convex: {tolerance: 1.0e-12, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03, "
                   "max_static_penetration: 0.9, expert: {max_coulomb_iterations: 1}}}\n",
              "", soft ? ", stiffness: 2.0e4" : "");
@@ -67,11 +68,14 @@ static void check_riding(int passes)
   const double h = 1e-2, m = 8.0, k = 5e3, s = 0.02, mu = 0.3;
   world        w;
   char         text[2000];
-  snprintf(text, sizeof text,
-           HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, "
-                "0, 0]}}\n" CUBE "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02, "
-                "expert: {max_coulomb_iterations: %d}}}\n",
-           ", force: [23.544, 0, 0]", passes);
+  snprintf(
+      text, sizeof text,
+      HEAD
+      "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, "
+      "0, 0]}}\n" CUBE
+      "contact: {initial_overlap: preload, friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02, "
+      "expert: {max_coulomb_iterations: %d}}}\n",
+      ", force: [23.544, 0, 0]", passes);
   open_world(text, &w); /* 0.3 m g: the force that keeps it where it is */
   for (int i = 0; i < 200; ++i) step(&w);
   const rigid_body *b   = rigid(&w, "cube");
@@ -177,7 +181,7 @@ static void test_momentum(void **state)
     snprintf(
         text, sizeof text,
         HEAD
-        "gravity: [0, 0, 0]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n%scontact: {friction: 0.5}\n"
+        "gravity: [0, 0, 0]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n%scontact: {initial_overlap: preload, friction: 0.5}\n"
         "solver: {newton: {tolerance: 1.0e-10, stall_tolerance: 1.0e-3}, convex: {tolerance: 1.0e-6}}\n", /* the sheet stalls at 5e-4 */
         bodies[c]);
     open_world(text, &w);
@@ -212,7 +216,7 @@ static void test_overlap(void **state)
     snprintf(text, sizeof text,
              HEAD "time: {end: 3, step: 1.0e-2}\nbodies:\n" FLOOR
                   "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.03], max: [0.1, 0.1, 0.17]}}}\n"
-                  "contact: {friction: 0.5%s}\nsolver: {convex: {tolerance: 1.0e-12}}\n",
+                  "contact: {initial_overlap: preload, friction: 0.5%s}\nsolver: {convex: {tolerance: 1.0e-12}}\n",
              how[k]);
     open_world(text, &w);
     const rigid_body *b = rigid(&w, "cube");
@@ -246,7 +250,7 @@ static void test_linearised_again(void **state)
              HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
                   "  soft: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.001], max: [0.1, 0.1, "
                   "0.201]}}, velocity: [0, 0, -3]}\n"
-                  "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-6}%s}\n",
+                  "contact: {initial_overlap: preload, friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-6}%s}\n",
              keys[k]);
     open_world(text, &w);
     for (int i = 0; i < 3; ++i) {
@@ -266,14 +270,15 @@ static void test_sand(void **state)
   (void)state;
   world  w;
   double most = 0.0;
-  open_world(HEAD "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 2.0e5, poisson_ratio: 0.3, "
-                  "friction_angle_deg: 30}\n"
-                  "time: {end: 1, step: 5.0e-3}\nbodies:\n" FLOOR
-                  "  bed: {kind: mpm, material: sand, spacing: 0.05, particles_per_cell: 8, shape: {box: {min: [-0.1, -0.1, 0], "
-                  "max: [0.1, 0.1, 0.1]}}}\n"
-                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -0.05, 0.1], max: [0.05, 0.05, 0.2]}}, "
-                  "velocity: [0.3, 0, -1]}\n"
-                  "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-9}, convex: {tolerance: 1.0e-12}}\n",
+  open_world(HEAD
+             "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 2.0e5, poisson_ratio: 0.3, "
+             "friction_angle_deg: 30}\n"
+             "time: {end: 1, step: 5.0e-3}\nbodies:\n" FLOOR
+             "  bed: {kind: mpm, material: sand, spacing: 0.05, particles_per_cell: 8, shape: {box: {min: [-0.1, -0.1, 0], "
+             "max: [0.1, 0.1, 0.1]}}}\n"
+             "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -0.05, 0.1], max: [0.05, 0.05, 0.2]}}, "
+             "velocity: [0.3, 0, -1]}\n"
+             "contact: {initial_overlap: preload, friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-9}, convex: {tolerance: 1.0e-12}}\n",
              &w);
   for (int i = 0; i < 6; ++i) {
     step(&w);
@@ -291,15 +296,15 @@ static void test_laws(void **state)
   world w;
   open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
                   "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}}\n"
-                  "contact: {friction: 0.5, pairs: [{between: [floor, ball], contact: false}]}\n",
+                  "contact: {initial_overlap: preload, friction: 0.5, pairs: [{between: [floor, ball], contact: false}]}\n",
              &w);
   for (int k = 0; k < 10; ++k) step(&w);
   assert_close(rigid(&w, "ball")->v[2], -9.81 * 0.1, 1e-12);
   close_world(&w);
-  open_world(HEAD
-             "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
-             "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
-             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, expert: {dissipation: 10}, tolerance: 1.0e-10}}\n",
+  open_world(HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+                  "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
+                  "contact: {initial_overlap: preload, friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, expert: "
+                  "{dissipation: 10}, tolerance: 1.0e-10}}\n",
              &w);
   step(&w);
   assert_close(rigid(&w, "ball")->v[0], 1.0, 1e-12);
@@ -333,7 +338,7 @@ static void test_rotation(void **state)
                     "  floor: {kind: static, shape: {plane: {point: [0, 0, %s]}}}\n"
                     "  soft: {kind: %s, material: gel, shape: {box: {min: [-0.1, -0.1, %s], max: [0.1, 0.1, 0.2]}}, "
                     "angular_velocity: [0, 0, 30], velocity: [0, 0, %s]}\n"
-                    "contact: {friction: 0, stiffness: 1.0e3}\n"
+                    "contact: {initial_overlap: preload, friction: 0, stiffness: 1.0e3}\n"
                     "solver: {newton: {tolerance: 1.0e-11}, convex: {max_outer_iterations: %d, tolerance: 1.0e-13}}\n",
                runs[r].rotation, c < 2 ? "-9.81" : "0", c < 2 ? "0" : "-9", kinds[c % 2], c % 2 ? "-0.04" : "0.001", c < 2 ? "-0.2" : "3",
                runs[r].n);

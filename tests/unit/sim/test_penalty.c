@@ -22,7 +22,7 @@ static void write_job(const char *model, const char *extra, char *text, size_t s
       "  block: {kind: rigid, material: steel, rotation: midpoint, shape: {box: {min: [0.17, 0.05, 0.18], max: [0.37, 0.25, 0.3]}},\n"
       "          anchors: [{point: [0.37, 0.25, 0.3], stiffness: 1000, damping: 3}], angular_velocity: [0.5, 1, -1]}\n"
       "  tank:  {kind: static, shape: {container: {min: [0.02, 0, 0.02], max: [0.5, 0.4, 2]}}}\n"
-      "contact: {friction: 0.3, stiffness: 1.0e4}\n"
+      "contact: {initial_overlap: preload, friction: 0.3, stiffness: 1.0e4}\n"
       "%s\n%s\n",
       model, strstr(extra, "solver:") ? "" : "solver: {penalty: {expert: {rigid_detector: vertices}}}", extra);
 }
@@ -229,7 +229,7 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
            "  bed:   {kind: %s, shape: {box: {min: [0, 0, 0], max: [0.12, 0.12, 0.08]}}}\n"
            "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.06, 0.06, 0.125], radius: 0.05}}, velocity: [0, 0, -1]}\n"
            "  tank:  {kind: static, shape: {container: {min: [0, 0, 0.001], max: [0.12, 0.12, 2]}}}\n"
-           "contact: {friction: 0.3, stiffness: 1.0e4}\n"
+           "contact: {initial_overlap: preload, friction: 0.3, stiffness: 1.0e4}\n"
            "solver: {linear: {preconditioner: %s, %smax_iterations: 400, restart: 100}}\n",
            bed, preconditioner, strcmp(preconditioner, "block_diagonal") ? refresh : "");
   assert_ok(diagnostics_create(&d));

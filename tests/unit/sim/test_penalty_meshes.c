@@ -23,7 +23,7 @@ static const char mesh_job[] =
     "  sand: {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
     "  ball: {kind: rigid, material: steel, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], radius: 0.05}}, "
     "angular_velocity: [1, -2, 3]}\n"
-    "contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [low, low]}]}\n";
+    "contact: {initial_overlap: preload, friction: 0.3, stiffness: 1.0e4, pairs: [{between: [low, low]}]}\n";
 
 enum { N_BODIES = 8 }; /* at most */
 /* Contact of vertices with triangles also between convex bodies. */
@@ -188,7 +188,7 @@ static void open_ball_world(double z, world *w)
       "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1,\n"
       "          hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}]}\n"
       "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}}\n"
-      "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {newton: {acceleration_scale: 10}, " VERTICES "}\n";
+      "contact: {initial_overlap: preload, friction: 0.3, stiffness: 1.0e4}\nsolver: {newton: {acceleration_scale: 10}, " VERTICES "}\n";
   char text[2048];
   snprintf(text, sizeof text, format, z);
   read_world(text, w);
@@ -272,7 +272,7 @@ static const char rigid_job[] =
     "radius: 0.05}},\n"
     "          angular_velocity: [1, -2, 3]}\n"
     "%s"
-    "contact: {friction: %g, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
+    "contact: {initial_overlap: preload, friction: %g, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
 #define MOVING "kind: rigid, material: steel, angular_velocity: [0.5, -0.3, 2]"
 #define DRIVEN "kind: kinematic, motion: {velocity: [0.1, 0, 0.2], angular_velocity: [0.2, 0.1, -0.5], pivot: [0.2, 0.2, 0.1]}"
 #define SAND "  sand:  {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
@@ -420,7 +420,7 @@ static const char slabs_job[] =
     "bodies:\n"
     "  low:  {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.025]}}}\n"
     "  high: {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0.01, 0.005, 0.023], max: [0.41, 0.405, 0.048]}}}\n"
-    "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
+    "contact: {initial_overlap: preload, friction: 0.3, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
 
 static double *everything(const void *is_rigid, int64_t *n)
 {
@@ -443,14 +443,14 @@ static void test_mesh_threads(void **state)
 static void test_rigid_matrix(void **state)
 {
   (void)state;
-  static const char text[] =
-      "stickslip: 1\nname: test\ngravity: [0, 0, -9.81]\ntime: {end: 0.1, step: 2.0e-3}\n"
-      "materials: {steel: {model: rigid, density: 2000}}\n"
-      "bodies:\n"
-      "  low:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0, "
-      "0, 0], max: [0.4, 0.4, 0.2]}}, angular_velocity: [0.5, -0.3, 2]}\n"
-      "  high: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: "
-      "[0.05, 0.05, 0.199], max: [0.3, 0.3, 0.3]}}}\n" TABLE "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
+  static const char text[] = "stickslip: 1\nname: test\ngravity: [0, 0, -9.81]\ntime: {end: 0.1, step: 2.0e-3}\n"
+                             "materials: {steel: {model: rigid, density: 2000}}\n"
+                             "bodies:\n"
+                             "  low:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0, "
+                             "0, 0], max: [0.4, 0.4, 0.2]}}, angular_velocity: [0.5, -0.3, 2]}\n"
+                             "  high: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: "
+                             "[0.05, 0.05, 0.199], max: [0.3, 0.3, 0.3]}}}\n" TABLE
+                             "contact: {initial_overlap: preload, friction: 0.3, stiffness: 1.0e4}\nsolver: {" VERTICES "}\n";
   const double still[3] = {0.0, 0.0, 0.0};
   world        w;
   Mat          P = NULL;

@@ -20,7 +20,7 @@ static const char job_text[] =
     "  high: {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, %s], max: [0.25, 0.25, 0.8]}}, spacing: 0.11}\n"
     "  ball: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {sphere: {center: [0.2, 0.2, "
     "-0.3], radius: 0.2}}}\n"
-    "contact: {friction: 0.3%s}\n";
+    "contact: {initial_overlap: preload, friction: 0.3%s}\n";
 
 static void open_at(const char *z, const char *pairs, world *w)
 {
@@ -142,7 +142,7 @@ static void test_within(void **state)
              "  block: {kind: fem, material: jelly, shape: {box: {min: [-0.5, -0.5, -0.5], max: [0.5, 0.5, 0.5]}}, spacing: 0.25}\n"
              "  sheet: {kind: cloth, sheet: {corner: [1.5, -1, -1], u: [1, 0, 2], v: [0, 2, 0], cells: [2, 2]}, mass_per_area: 0.2, "
              "stretch: 100}\n"
-             "contact: {friction: 0.3}\n",
+             "contact: {initial_overlap: preload, friction: 0.3}\n",
              balls[k]);
     open_world(text, &w);
     assert_ok(scene_intersections_check(w.s, "pray", w.d));
@@ -162,7 +162,7 @@ static void test_planes(void **state)
                                       "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.2}\n"
                                       "  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [0, 0, 1]}}\n"
                                       "  top: {kind: static, shape: {plane: {point: [0, 0, 0.5], normal: [0, 0, -1]}}}\n"
-                                      "contact: {friction: 0.3}\n";
+                                      "contact: {initial_overlap: preload, friction: 0.3}\n";
   world                      w;
   scene_intersections       *f;
   const scene_vertex_beyond *sunk;
