@@ -122,8 +122,9 @@ static nonlinear_result  out;
 static int reset(void **state)
 {
   (void)state;
-  s   = new_script();
-  o   = nonlinear_defaults(&newton);
+  s      = new_script();
+  o      = nonlinear_defaults(&newton);
+  o.idle = 4, o.idle_far = 16; /* short scripts */
   out = (nonlinear_result){0};
   return 0;
 }

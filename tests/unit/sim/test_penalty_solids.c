@@ -194,7 +194,7 @@ static void rolling_has_no_friction(void **unused)
       "bodies:\n"
       "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
       "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.0999], radius: 0.1}}}\n"
-      "contact: {friction: 0.5, stiffness: 1.0e5}\n";
+      "contact: {friction: 0.5, stiffness: 1.0e5, initial_overlap: preload}\n";
   world                 w;
   step_status           status = {STEP_OK, NULL, -1};
   contact_summary       s;

@@ -76,7 +76,7 @@ static void test_impulse_stops_by_the_gradient_as_published(void **state)
   for (int i = 0; i < STEPS; ++i) {
     step(&w);
     assert_true(fmin(w.report.residual, w.report.gradient) < tau);
-    assert_true((w.report.unconverged > 0) == (w.report.residual > tau)); /* reported all the same */
+    assert_false(w.report.unconverged > 0); /* converged in the published norm */
     n_by_gradient += w.report.residual > tau;
     n_more += w.report.newton_iterations > 1;
   }

@@ -43,7 +43,7 @@ static void nothing_rocks(void **state)
     for (int e = 0; e < 3; ++e) assert_close(moment[e] - turned[e], 0.0, 1e-4 * weight * 0.05);
     assert_true(v3_norm(b->w) < (k % 2 ? 1e-5 : 1e-6));
     assert_true(w.report.contact.contacts >= 8);
-    assert_true(least > start - 1e-5);
+    assert_true(least > start - (k % 2 ? 2e-5 : 1e-5)); /* convex: 1e-4 of the body along normals inclined by 35 degrees */
     close_world(&w);
   }
   assert_no_leak();
