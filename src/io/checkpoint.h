@@ -55,6 +55,9 @@ bool checkpoint_is_good(const char *path, bool is_quick, char why[SEALED_WHY]);
 PetscErrorCode checkpoint_info(const char *path, FILE *out);
 /* Compare two checkpoints. For each field that differs, print the largest absolute and relative difference, the first row that differs and the number of
  * entries that differ. Entries differ if |a - b| > tolerance * max(|a|, |b|); with tolerance 0, if their bits differ. *n_different counts differing
- * fields (also fields that are missing or have another shape), step and time. Differences of the job texts are printed but not counted. */
-PetscErrorCode checkpoint_diff(const char *path_a, const char *path_b, double tolerance, FILE *out, int *n_different);
+ * fields (also fields that are missing or have another shape), step and time. Differences of the job texts are printed but not counted.
+ *   diagnostic  a group, with the groups below it, whose numbers may be rounding errors, such as residuals; NULL: none. With a positive tolerance its
+ *               differences are printed but not counted. */
+PetscErrorCode checkpoint_diff(const char *path_a, const char *path_b, double tolerance, const char *diagnostic, FILE *out,
+                               int *n_different);
 #endif

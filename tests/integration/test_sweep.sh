@@ -42,7 +42,7 @@ sweep <<'Y'
 vary: {bodies.ball.shape.sphere.center: [[0, 0, 0.5], [0, 0, -100]], measure.z: [{quantity: position, body: ball, direction: [0, 0, 1]}, {quantity: position, body: bll, direction: [0, 0, 1]}]}
 Y
 status 0 "$program" sweep s.yaml --dry-run
-status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first is case 2" && pass "--check builds all scenes"
+status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first is case 3" && pass "--check builds all scenes"
 
 sweep <<'Y'
 vary: {contact.friction: [0.1, 0.3], z: {sobol: {count: 4, of: {contact.stiffness: {from: 1e3, to: 1e5, log: true}}}}}

@@ -10,6 +10,7 @@
 #include "app/command/command_line.h"
 #include "app/render/render.h"
 #include "app/report/report_run.h"
+#include "app/run/quality_monitor.h"
 
 /* --- info and diff ------------------------------------------------------------------------------------------------ */
 
@@ -64,13 +65,14 @@ static PetscErrorCode command_diff(const command_line *line, exit_code *code)
   }
   PetscCall(find_checkpoint(line->positional[0], &a));
   PetscCall(find_checkpoint(line->positional[1], &b));
-  PetscCall(checkpoint_diff(a, b, tolerance, stdout, &n));
+  PetscCall(checkpoint_diff(a, b, tolerance, QUALITY_GROUP, stdout, &n));
   if (n) *code = SS_EXIT_DIFFERENT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 /* clang-format off */
 const command command_diff_entry = {"diff", "DIR|CHECKPOINT.h5 DIR|CHECKPOINT.h5", "compare two checkpoints field by field",
-  "The arguments are checkpoint files or run directories. The exit code is 5 if the checkpoints differ.", 2, 2, diff_options, command_diff};
+  "The arguments are checkpoint files or run directories. The exit code is 5 if the checkpoints differ. With --tolerance, differences of the quality "
+  "block (residuals, warnings) are printed but not counted.", 2, 2, diff_options, command_diff};
 /* clang-format on */
 
 /* --- render ------------------------------------------------------------------------------------------------------- */

@@ -115,7 +115,6 @@ typedef struct {
   history_reader *reader;
   envelope       *envelope;
   int             n_columns, i_time, total_of[4]; /* n_columns: columns of the file; the total energy, if any, follows them */
-  int             i_index;                        /* column that may be empty, or -1 */
   bool            has_total;
   double         *x, *y; /* buffers of one curve */
 } history_table;
@@ -164,7 +163,6 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
   t->n_columns = history_reader_columns(t->reader);
   t->i_time    = history_reader_find(t->reader, "time");
   t->has_total = true;
-  t->i_index   = history_reader_find(t->reader, "friction_method");
   for (int k = 0; k < 4; ++k) {
     t->total_of[k] = history_reader_find(t->reader, parts[k]);
     t->has_total &= k == 3 || t->total_of[k] >= 0; /* only penalty has contact_energy */
@@ -253,13 +251,20 @@ static bool has_figure(const char *column)
   return false;
 }
 
+/* Columns with the index of a body or method are empty in rows without one. */
+static bool may_be_empty(const history_table *t, int column)
+{
+  const report_quantity *q = history_find(history_reader_name(t->reader, column));
+  return q && q->is_index;
+}
+
 static void add_history_row(const history_table *t, const double *row, void *context)
 {
   report_history *h          = context;
   const int       i_retries  = history_reader_find(t->reader, "retries");
   const int       i_residual = history_reader_find(t->reader, "residual");
   if (i_residual >= 0) h->max_residual = fmax(h->max_residual, row[i_residual]);
-  for (int c = 0; c < t->n_columns; ++c) h->is_finite &= isfinite(row[c]) || c == t->i_index;
+  for (int c = 0; c < t->n_columns; ++c) h->is_finite &= isfinite(row[c]) || may_be_empty(t, c);
   if (i_retries >= 0 && row[i_retries] > 0) {
     if (h->n_retried++ == 0) h->first_retry = t->i_time >= 0 ? row[t->i_time] : NAN;
     h->n_retries += (int64_t)row[i_retries];

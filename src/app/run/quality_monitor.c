@@ -201,14 +201,14 @@ static PetscErrorCode create_fields(quality_monitor *m, field_table *table)
 {
   field_group *g;
   PetscFunctionBegin;
-  PetscCall(field_table_add_group(table, "quality", FIELD_GROUP_PLAIN, &one_row, m, &g));
+  PetscCall(field_table_add_group(table, QUALITY_GROUP, FIELD_GROUP_PLAIN, &one_row, m, &g));
 #define X(member, type, field_type, unit, help)                                                                                            \
   PetscCall(memory_alloc("quality", 1, sizeof(type), &m->member));                                                                         \
   PetscCall(field_table_add(table, g, #member, unit, field_type, 1, &m->member, FIELD_CHECKPOINT, help));
   QUALITY_STATE_TABLE(X)
 #undef X
   *m->residual_body = -1;
-  PetscCall(field_table_add_group(table, "quality/warnings", FIELD_GROUP_PLAIN, &m->n_warning_bytes, m, &g));
+  PetscCall(field_table_add_group(table, QUALITY_GROUP "/warnings", FIELD_GROUP_PLAIN, &m->n_warning_bytes, m, &g));
   g->resize   = resize_warnings;
   g->restored = restore_warnings;
   PetscCall(field_table_add(table, g, "text", "1", FIELD_U8, 1, &m->warning_bytes, FIELD_CHECKPOINT, "warnings: code, subject, message"));

@@ -13,6 +13,7 @@
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
 
+#define QUALITY_GROUP "quality"
 typedef struct quality_monitor quality_monitor;
 /* Borrows scene and formulation, and registers the state in `table`. */
 PetscErrorCode quality_monitor_create(scene *s, const formulation *f, field_table *table, quality_monitor **out);

@@ -1073,6 +1073,7 @@ static PetscErrorCode restore_checkpoint(run *r, const found_run *f)
     *r->state.dt        = r->job->scene.time->step;
   }
   PetscCall(scene_set_time(r->scene, run_time(r)));
+  PetscCall(run_overlaps_resume(r->scene, run_time(r)));
   PetscCall(run_read_past(r));
   PetscCall(run_open_outputs(r, *r->state.step));
   log_info("resumed from %s at step %lld", f->newest, (long long)*r->state.step);

@@ -12,8 +12,8 @@ struct scene_overlaps {
   int32_t       *bounded, *unbounded; /* bodies with finite and with infinite bounds at the last placement */
   double        *box[6];              /* [n_bodies] */
   bool          *is_used;             /* [n_bodies] in some candidate pair */
-  int64_t        n, capacity;
-  scene_overlap *list;
+  int64_t        n, capacity, n_before, before_capacity;
+  scene_overlap *list, *before; /* of the last search; of the search before */
   overlap_scene  scene;
   int64_t        n_rest;
   int32_t       *rest_pair;  /* [n_rest][2] */
@@ -41,7 +41,7 @@ void scene_overlaps_destroy(scene_overlaps **out)
   scene_overlaps *o = *out;
   for (int i = 0; i < o->n_bodies && o->shape; ++i) overlap_shape_clear(&o->shape[i]);
   for (int k = 0; k < 6; ++k) memory_free(&o->box[k]);
-  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->rest_pair, &o->rest_depth, out);
+  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->before, &o->rest_pair, &o->rest_depth, out);
 }
 
 static bool is_on_grid(const scene_overlaps *o, int a, int b)
@@ -141,10 +141,31 @@ static PetscErrorCode prepare_shapes(scene_overlaps *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The list of the last search becomes the one of the search before. */
+static void keep_list(scene_overlaps *o)
+{
+  scene_overlap *list     = o->before;
+  const int64_t  capacity = o->before_capacity;
+  o->before = o->list, o->n_before = o->n, o->before_capacity = o->capacity;
+  o->list = list, o->n = 0, o->capacity = capacity;
+}
+
+/* Both lists are in ascending order. */
+static void find_earlier_depths(scene_overlaps *o)
+{
+  int64_t j = 0;
+  for (int64_t k = 0; k < o->n; ++k) {
+    scene_overlap *p = &o->list[k];
+    while (j < o->n_before && compare_overlaps(&o->before[j], p) < 0) ++j;
+    p->before = j < o->n_before && compare_overlaps(&o->before[j], p) == 0 ? o->before[j].at.depth : 0.0;
+  }
+}
+
 PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial, int64_t *n, const scene_overlap **list)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_OVERLAPS);
+  keep_list(o);
   for (int i = 0; i < o->n_bodies; ++i) PetscCall(overlap_shape_place(&o->shape[i], t));
   PetscCall(find_candidates(o, is_initial));
   PetscCall(prepare_shapes(o));
@@ -162,6 +183,7 @@ PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial,
     if (p->at.depth > 0.0) o->list[kept++] = *p;
   }
   o->n = kept;
+  find_earlier_depths(o);
   timer_end(TIMER_OVERLAPS);
   *n    = o->n;
   *list = o->list;

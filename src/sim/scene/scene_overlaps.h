@@ -9,6 +9,7 @@
 typedef struct {
   int32_t a, b; /* bodies, a <= b; a == b: fibres of one body */
   overlap at;
+  double  before; /* depth in the search before, 0 if there was none [m] */
 } scene_overlap;
 
 /* Properties of the scene. */

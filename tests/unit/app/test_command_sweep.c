@@ -2,7 +2,7 @@
 #include "command_fixture.h"
 
 static const char *const study = "sweep: 1\nname: study\nbase: job.yaml\nvary:\n  contact.friction: [0.1, 0.2]\n  end: [0.002, 0.003]\n"
-                                 "set: {time.end: end}\n";
+                                 "set: {time.end: end, time.frame: 0.001}\n";
 
 static void cases_are_listed(void **state)
 {
@@ -33,7 +33,7 @@ static void cases_run_and_are_gathered(void **state)
   assert_command(SS_EXIT_OK, "sweep run sweep/study 2 3 --quiet");
   assert_command(SS_EXIT_OK, "sweep status sweep/study --cases");
   assert_contains(command_out, "  finished       2\n  waiting        2  not started\n");
-  assert_contains(command_out, "     2  finished          3");
+  assert_contains(command_out, "     2  finished                       3");
   assert_contains(command_out, "contact.friction=0.1 end=0.003  end of time\n");
   assert_command(SS_EXIT_OK, "sweep run sweep/study -j 2 --quiet");
   assert_command(SS_EXIT_OK, "sweep gather sweep/study");
@@ -43,6 +43,19 @@ static void cases_run_and_are_gathered(void **state)
   memory_free(&text);
   assert_command(SS_EXIT_OK, "sweep retry sweep/study");
   assert_contains(command_err, "sweep/study: 0 failed cases will run again; start them with `stickslip sweep run`");
+}
+
+/* The interval of frames is longer than the run: a warning, which is an entry of the quality block. */
+static void cases_of_bad_quality_are_marked(void **state)
+{
+  (void)state;
+  command_write("study.yaml", "sweep: 1\nname: study\nbase: job.yaml\nvary:\n  time.frame: [0.001, 0.005]\nset: {time.end: 0.003}\n");
+  assert_command(SS_EXIT_OK, "sweep study.yaml --local --quiet");
+  assert_command(SS_EXIT_OK, "sweep status sweep/study --cases");
+  assert_contains(command_out, "  finished       2\n  1 of the finished cases: see quality in their result.yaml\n");
+  assert_contains(command_out, "     1  finished                       3");
+  assert_contains(command_out, "     2  finished, see quality          3");
+  assert_contains(command_out, "time.frame=0.005  1 warnings\n");
 }
 
 static void batch_scripts_are_printed(void **state)
@@ -80,5 +93,5 @@ static void wrong_options_are_bad_input(void **state)
   assert_false(command_exists("sweep"));
 }
 
-TEST_MAIN(command_test(cases_are_listed), command_test(cases_run_and_are_gathered), command_test(batch_scripts_are_printed),
-          command_test(wrong_options_are_bad_input))
+TEST_MAIN(command_test(cases_are_listed), command_test(cases_run_and_are_gathered), command_test(cases_of_bad_quality_are_marked),
+          command_test(batch_scripts_are_printed), command_test(wrong_options_are_bad_input))

@@ -299,7 +299,7 @@ static int diff(double tolerance)
   int    n_different;
   free(said), said = NULL;
   FILE *out = open_memstream(&said, &n);
-  assert_ok(checkpoint_diff(path_a, path_b, tolerance, out, &n_different));
+  assert_ok(checkpoint_diff(path_a, path_b, tolerance, NULL, out, &n_different));
   fclose(out);
   return n_different;
 }
@@ -334,7 +334,7 @@ static void differences_are_found_and_measured(void **state)
   expect_said("bodies/bed/position: 1 of 60 entries differ, from row 7");
   assert_int_equal(diff(1e-6), 1);
   expect_said("1 differences");
-  expect_message(checkpoint_diff(path_a, path_b, -1.0, stderr, &(int){0}), "tolerance");
+  expect_message(checkpoint_diff(path_a, path_b, -1.0, NULL, stderr, &(int){0}), "tolerance");
 
   free(said), said = NULL;
   fixture_destroy(&a), fixture_destroy(&b);
