@@ -49,9 +49,9 @@ status 5 "$program" resume "$work/steps" --strict --no-picture
 pass "resume --strict"
 
 # --- energy ---
-# A lagged spring is unstable above 2 sqrt(m/k) = 14.5 ms.
+# A lagged spring is unstable above 2 sqrt(m/k) = 14.5 ms. The fall of 1 cm supplies 0.05 J.
 status 0 "$program" run "$work/drop.yaml" --set solver.penalty.expert.scheme=lagged_contact --set time.step=0.02 --set time.end=1 --out "$work/lag" --no-picture
-says "finished, see quality: the energy increased by"; above "$work/lag" energy_increase_ratio 0.5; above "$work/lag" energy_increase 100
+says "finished, see quality: the energy increased by"; above "$work/lag" energy_increase_ratio 0.5; above "$work/lag" energy_increase 1
 pass "a spring that creates energy"
 status 0 "$program" run "$work/drop.yaml" --set "bodies.ball.force=[0, 0, 10]" --out "$work/force" --no-picture
 is "$work/force" energy_not_checked "bodies.ball.force"

@@ -628,6 +628,7 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
 void penalty_contact_set_rest_overlaps(penalty_contact *c, const contact_law *law)
 {
   for (int64_t i = 0; i < (int64_t)c->n_bodies * c->n_bodies; ++i) c->law[i].rest_overlap = law[i].rest_overlap;
+  if (c->springs) penalty_rows_set_rest_overlaps(c->springs, law);
 }
 
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,

@@ -10,7 +10,7 @@
 
 /* Data of one contact in a step. */
 typedef struct {
-  double         k, gap; /* stiffness [N/m]; gap at the start of the step, negative: overlap [m] */
+  double         k, gap; /* stiffness [N/m]; gap at the start of the step plus rest overlap, negative: compressed [m] */
   double         e0[3];  /* elongation of the friction spring at the start of the step, e0[0] = 0 [m] */
   bool           enters; /* new, with gap > 0: the friction spring starts at the point of entry */
   relax_cone     cone;   /* `direction` in the contact frame */

@@ -83,6 +83,10 @@ void penalty_rows_destroy(penalty_rows **out)
 
 void penalty_rows_set_scheme(penalty_rows *r, contact_scheme scheme) { r->scheme = scheme; }
 void penalty_rows_set_acceleration(penalty_rows *r, double g0) { r->acceleration = g0; }
+void penalty_rows_set_rest_overlaps(penalty_rows *r, const contact_law *law)
+{
+  for (int64_t i = 0; i < (int64_t)r->n_bodies * r->n_bodies; ++i) r->law[i].rest_overlap = law[i].rest_overlap;
+}
 
 int64_t penalty_rows_size(const penalty_rows *r) { return r->rows.n; }
 
@@ -197,7 +201,7 @@ static void prepare_spring(penalty_rows *r, const contact_scene *scene, int64_t 
   const rigid_frame  *b    = frame_of(r, scene->frames, spot->body_b);
   row_spring         *s    = &r->spring[i];
   *s                       = (row_spring){.k      = law->stiffness,
-                                          .gap    = spot->gap,
+                                          .gap    = spot->gap + law->rest_overlap,
                                           .scheme = r->scheme,
                                           .dt     = scene->dt,
                                           .v_rest = r->acceleration * scene->dt,
@@ -212,13 +216,13 @@ static void prepare_spring(penalty_rows *r, const contact_scene *scene, int64_t 
   }
   int64_t at = find_known(&r->known, spot->key);
   if (at >= 0) s->bounce.speed = r->known.speed[at];
-  else if (spot->gap < 0.0) {
+  else if (s->gap < 0.0) {
     double x[3];
     rigid_frame_to_local(b, spot->b.x, x);
     at = nearest_vanished(&r->known, r->set, spot->key, x);
   }
   if (at >= 0) transport_elongation(r->known.elongation + 3 * at, b, E, s->e0);
-  s->enters = at < 0 && spot->gap > 0.0;
+  s->enters = at < 0 && s->gap > 0.0;
   row_spring_start(s, !s->enters);
 }
 
