@@ -11,7 +11,6 @@ static const char *const lump =
     "  heap: {kind: mac, material: sand, shape: {sphere: {center: [0.5, 0.5, 0.45], radius: 0.3}}, velocity: [0, 0, 0.5]}\n"
     "  block: {kind: rigid, material: wood, shape: {box: {min: [0.4, 0.45, 0.6], max: [0.6, 0.6, 0.75]}}, velocity: [0.2, 0, "
     "-0.5], angular_velocity: [1, 2, -3]}\n"
-    "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.5, 0.5, 0.8501], radius: 0.1}}, velocity: [0, 0.3, -1]}\n"
-    "solver: {monolith: {max_outer_iterations: 5}}\n";
+    "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0.5, 0.5, 0.8501], radius: 0.1}}, velocity: [0, 0.3, -1]}\n";
 
 #endif

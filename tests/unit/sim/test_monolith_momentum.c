@@ -52,7 +52,8 @@ static void light_faces_conserve_momentum(void **unused)
              "0.16], radius: 0.06}}}\n"
              "solver: {monolith: {max_outer_iterations: 5}}\n",
              &w);
-  const double mass = totals(&w).mass;
+  w.f->accepts_unconverged = true; /* momentum is conserved for any residual */
+  const double mass        = totals(&w).mass;
   for (int k = 0; k < STEPS; ++k) {
     const body_totals before = totals(&w);
     step(&w);
