@@ -177,7 +177,7 @@ static PetscErrorCode reduce_at(reduction *r, document_mark mark, const char *te
   if (depth == 1 && strstr(text, "missing required key")) PetscFunctionReturn(PETSC_SUCCESS);
   *is_changed = true;
   if (strcmp(block, "formulation") == 0) *is_fatal = true;
-  else if (strcmp(block, "bodies") == 0 && !entry) *is_fatal = true;
+  else if (!entry && (strcmp(block, "bodies") == 0 || strcmp(block, "contact") == 0)) *is_fatal = true;
   else if (strcmp(block, "bodies") == 0) document_remove(value, at[1]);
   else if (strcmp(block, "materials") == 0 && entry) document_remove(value, at[1]), remove_bodies_of(r, name, NULL);
   else if (strcmp(block, "mac") == 0) (void)remove_key(r->root, "mac"), remove_bodies_of(r, NULL, "mac");
