@@ -49,7 +49,7 @@ offers "[bodies.ball.shape.union[0].sphere.center=][bodies.ball.shape.union[0].s
 offers "[contact.pairs[0].friction=][contact.pairs[0].friction_direction=][contact.pairs[0].friction_transverse=]" run --set "contact.pairs[0].f"
 offers "[]" run --set nonsense.f
 pass "--set: keys by level, names of bodies of the job, values of keys"
-offers "[job][sweep][result][history][files][fields][bodies]" schema ""
+offers "[job][sweep][result][history][warnings][files][fields][bodies]" schema ""
 offers "[markdown][man]" schema --format m
 offers "[bash][zsh][fish]" completion ""
 offers "[render]" help rend
