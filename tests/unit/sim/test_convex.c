@@ -159,7 +159,7 @@ static void test_coulomb(void **state)
 }
 
 /* Collision of free bodies: momenta are preserved to rounding for all kinds of bodies and any solver tolerance; every impulse is
- * inside its cone. The tolerance of the contact problems limits the residual: up to 3e-6 for the sheet with 1e-6, within
+ * inside its cone. The tolerance of the contact problems limits the residual: up to 5e-4 for the sheet with 1e-6, within
  * solver.newton.tolerance with 1e-12. */
 static void test_momentum(void **state)
 {
@@ -175,7 +175,7 @@ static void test_momentum(void **state)
       "angular_velocity: [5, 0, 3]}\n"
       "  sheet: {kind: cloth, sheet: {corner: [-0.1, -0.1, 0], u: [0.2, 0, 0], v: [0, 0.2, 0], cells: [4, 4]}, mass_per_area: 0.2, "
       "stretch: 100, bending: 1.0e-5}\n"};
-  static const char *const tolerances[] = {"newton: {tolerance: 1.0e-10, stall_tolerance: 1.0e-5}, convex: {tolerance: 1.0e-6}",
+  static const char *const tolerances[] = {"newton: {tolerance: 1.0e-10, stall_tolerance: 1.0e-3}, convex: {tolerance: 1.0e-6}",
                                            "newton: {tolerance: 1.0e-10}, convex: {tolerance: 1.0e-12}"};
   for (int c = 0; c < 6; ++c) {
     world   w;
