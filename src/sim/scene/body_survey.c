@@ -102,12 +102,12 @@ static void obstacle_bounds(const body *b, body_survey *out)
     double lo[3], hi[3], corner[3], world[3];
     level_set_bounds(phi[k], lo, hi);
     for (int c = 0; c < 8; ++c) {
-      for (int a = 0; a < 3; ++a) corner[a] = c >> a & 1 ? hi[a] : lo[a];
+      for (int a = 0; a < 3; ++a) world[a] = corner[a] = c >> a & 1 ? hi[a] : lo[a];
       const bool is_finite = isfinite(corner[0]) && isfinite(corner[1]) && isfinite(corner[2]);
       if (is_finite && b->ops->frame) rigid_frame_to_world(&f, corner, world);
       for (int a = 0; a < 3; ++a) {
-        out->min[a] = fmin(out->min[a], is_finite ? (b->ops->frame ? world[a] : corner[a]) : -INFINITY);
-        out->max[a] = fmax(out->max[a], is_finite ? (b->ops->frame ? world[a] : corner[a]) : INFINITY);
+        out->min[a] = fmin(out->min[a], is_finite ? world[a] : -INFINITY);
+        out->max[a] = fmax(out->max[a], is_finite ? world[a] : INFINITY);
       }
     }
   }
