@@ -7,7 +7,7 @@ static const char *const laws[]     = {[SAP_REGULARISED] = "regularised", [SAP_L
 static const char *const law_help[] = {
     "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step. The convex problem is "
     "repeated "
-    "until Coulomb's law is satisfied between rigid bodies, see expert.max_coulomb_iterations",
+    "until Coulomb's law is satisfied, except between two deformable bodies, see expert.max_coulomb_iterations",
     "friction is limited by the load of the previous step, [CastroHanMasterjohn2023]: sliding contacts do not open, but friction "
     "of impacts acts one step late"};
 
