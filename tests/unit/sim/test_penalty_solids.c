@@ -55,6 +55,7 @@ static void check_solids(const char *extra)
   open_solids(extra, &w);
   check_derivatives(&w);
   check_adjoint(&w, 1);
+  evaluate(&w, w.z, w.g, true); /* the tangent that is assembled */
   assert_ok(optim_register_all());
   assert_ok(penalty_matrix_lay_out(&w.p, &P));
   assert_ok(penalty_matrix_assemble(&w.p, P));
