@@ -1,5 +1,5 @@
 /* Opening of regular files. A pipe or a device in place of a file would block the program or have side effects, and a symbolic link in place of an
- * output file would redirect the output to a file of somebody else. Called by all modules that read or write files. */
+ * output file would redirect the output to another file. Called by all modules that read or write files. */
 #ifndef SS_CORE_REGULAR_FILE_H
 #define SS_CORE_REGULAR_FILE_H
 #include <stdio.h>

@@ -132,7 +132,7 @@ static int find_place(document_node *node, document_mark mark, int depth, docume
 }
 
 /* Errors of missing values refer to the root or to `contact` and name the key in their text. */
-static PetscErrorCode add_missing(reduction *r, document_node *mapping, const char *text, bool *is_changed)
+static PetscErrorCode add_missing(reduction *r, const char *text, bool *is_changed)
 {
   static const struct {
     const char *text, *block, *key, *value;
@@ -155,7 +155,6 @@ static PetscErrorCode add_missing(reduction *r, document_node *mapping, const ch
     PetscCall(set_text(r, block, missing[k].key, missing[k].value));
     *is_changed = true;
   }
-  (void)mapping;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,7 +166,7 @@ static PetscErrorCode reduce_at(reduction *r, document_mark mark, const char *te
   char           name[256];
   PetscFunctionBegin;
   const int depth = find_place(r->root, mark, 0, chain, at);
-  PetscCall(add_missing(r, chain[0], text, is_changed));
+  PetscCall(add_missing(r, text, is_changed));
   if (depth < 1 || chain[0] != r->root || chain[0]->kind != DOCUMENT_MAPPING) PetscFunctionReturn(PETSC_SUCCESS);
   const char          *block = r->root->key[at[0]], *entry = NULL;
   document_node *const value = chain[1];

@@ -327,7 +327,7 @@ void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_fr
   m3_mul(f->R, Q, R0);
 }
 
-/* Mean angular velocity of the rotation without torque, and what is missing to its final angular velocity. The equations of backward
+/* Mean angular velocity of the rotation without torque, and the difference to its final angular velocity. The equations of backward
  * Euler result if the rotation is so fast that free_rotation is not defined. */
 static void predict_free_rotation(rigid_body *b)
 {
