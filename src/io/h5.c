@@ -22,12 +22,21 @@ PetscErrorCode h5_start(void)
 
 /* HDF5's error stack runs from the cause (last in an upward walk) to the call; the cause is the useful entry. For system errors
  * HDF5 adds time, file number and more on several lines; the system's message is in quotes. */
-static herr_t first_reason(unsigned n, const H5E_error2_t *error, void *text)
+/* The innermost entry of the error stack of HDF5. */
+typedef struct {
+  char text[256];
+  bool is_memory; /* an allocation failed; HDF5 states this in the error numbers, with a different text in every function */
+} h5_reason;
+
+static herr_t first_reason(unsigned n, const H5E_error2_t *error, void *data)
 {
+  h5_reason  *reason    = data;
   const char *of_system = error->desc ? strstr(error->desc, "error message = '") : NULL;
 
-  if (n == 0 && of_system) snprintf(text, 256, "%.*s", (int)strcspn(of_system + 17, "'"), of_system + 17);
-  else if (n == 0 && error->desc) snprintf(text, 256, "%s", error->desc);
+  if (n > 0) return 0;
+  if (of_system) snprintf(reason->text, sizeof reason->text, "%.*s", (int)strcspn(of_system + 17, "'"), of_system + 17);
+  else if (error->desc) snprintf(reason->text, sizeof reason->text, "%s", error->desc);
+  reason->is_memory = !of_system && error->maj_num == H5E_RESOURCE && (error->min_num == H5E_NOSPACE || error->min_num == H5E_CANTALLOC);
   return 0;
 }
 
@@ -42,25 +51,26 @@ static const char *advice_on(const char *reason)
 
 PetscErrorCode h5_failed(const char *path, const char *expression)
 {
-  char        reason[256] = "no reason given", call[64];
-  const char *start       = strstr(expression, "H5");
-  size_t      n           = 0;
+  h5_reason   reason = {.text = "no reason given"};
+  char        call[64];
+  const char *start = strstr(expression, "H5");
+  size_t      n     = 0;
 
   PetscFunctionBegin;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_reason, reason);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_reason, &reason);
   H5Eclear2(H5E_DEFAULT);
   if (!start) start = expression;
   for (; n + 1 < sizeof call && (isalnum((unsigned char)start[n]) || start[n] == '_'); ++n) call[n] = start[n];
   call[n]               = 0;
   const bool is_writing = strstr(call, "rite") || strstr(call, "reate") || strstr(call, "release");
-  if (strstr(reason, "memory allocation failed") || strstr(reason, "no space available for allocation")) {
+  if (reason.is_memory) {
     process_skip_clean_up();
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
             "out of memory: HDF5 could not allocate memory in %s, for %s; use a smaller scene or a larger machine", call, path);
   }
-  if (!is_writing) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call, reason);
+  if (!is_writing) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call, reason.text);
   process_skip_clean_up(); /* HDF5 still has unwritten data; at exit it would try again, and crash */
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason, advice_on(reason));
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason.text, advice_on(reason.text));
 }
 
 hid_t h5_keep(h5_scope *scope, hid_t id)
