@@ -1,7 +1,7 @@
 # The job of one random scene: rigid bodies of random shape, size, density, position and orientation, with default solver settings.
 # awk -v number=N -v seed=SEED -v mesh=FOLDER -v formulation=NAME -f scene.awk
 # Odd numbers: the bodies fall on a static floor. Even numbers: they collide in free flight, without gravity and floor.
-# monolith: in scenes 3, 19, 35, ... they fall on a block of sand on the floor.
+# monolith: in scenes 3, 35, 67, ... they fall on a block of sand on the floor.
 # Units of length and time are the size s of the bodies and T = sqrt(s/g). Bounding spheres are disjoint at the start, with gaps of at most s/4.
 # Comments of the job are read by judge.awk: "# floor ..." and one line "# body INDEX INRADIUS LARGEST KIND" for each body, with its index in the job,
 # the radius of a ball inside the body about its centre of mass, and that of a large ball inside the body.
@@ -10,7 +10,7 @@ function whole_between(a, b) { return int(number_between(a, b + 1 - 1e-9)) }
 
 # Set name, volume, bound (radius about the centre of mass, at the origin), inner and largest (inscribed radii) of a random shape of size r.
 function choose_shape(r,  k, a, b, c, h) {
-  k = whole_between(0, 12); if (k < 12) k = int(k / 2); largest = 0 # corners take most CPU time and are less frequent
+  k = whole_between(0, 24); k = k < 24 ? int(k / 4) : 6; largest = 0 # corners take most CPU time and are less frequent
   text = shape_text(r, k)
   if (!largest) largest = inner
   return text
@@ -64,13 +64,13 @@ BEGIN {
   has_floor = number % 2
   n = whole_between(2, 4)
   scale = exp(number_between(log(0.02), log(0.2))); T = sqrt(scale / 9.81); speed = scale / T
-  step = T * exp(number_between(log(0.0125), log(0.025)))
+  step = T * exp(number_between(log(0.015), log(0.03)))
   friction = whole_between(0, 3) == 0 ? 0 : number_between(0, 1)
-  continuum = formulation == "monolith" && number % 16 == 3
+  continuum = formulation == "monolith" && number % 32 == 3
   ground = continuum ? 0.75 * scale : 0
   if (continuum) step *= 3
   # A fall lasts until most bodies have slid and come to rest, free flight until they have collided and separated.
-  end = step * int((has_floor ? 5 : 2.5) * T / step + 1)
+  end = step * int((has_floor ? 4 : 2) * T / step + 1)
   for (i = 1; i <= n; ++i) {
     r = scale * number_between(0.5, 1); density[i] = exp(number_between(log(300), log(8000)))
     shape[i] = choose_shape(r); size[i] = bound; inradius[i] = inner; thick[i] = largest; kind[i] = name
