@@ -35,7 +35,8 @@ name == "" {
   for (k = 1; k <= 3; ++k) p[t, k] = $P[k]
   E[t] = $kinetic + $potential + $elastic + (spring ? $spring : 0)
   K[t] = $kinetic; V[t] = $potential
-  is_whole[t] = $retries == 0
+  level = (level > 0 ? level - 1 : 0) + $retries # the step ended with substeps of dt/2^level; the next one starts one level lower
+  is_whole[t] = level == 0
   small = radius($one); if (radius($other) < small) small = radius($other)
   if ($depth > 0.2 * small) note("overlap")
   last = t
