@@ -11,9 +11,12 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}" OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES:-libarcher.so}"
 passed=0 failed=0 skipped=0
 logs=$(mktemp -d)
+# log command...: runs it with its output in the log, and its user and system time in log.time
+timed() { (log=$1; shift; "$@" >"$log" 2>&1; code=$?; times >"$log.time"; exit $code); }
+seconds() { awk 'NR == 2 { for (i = 1; i <= 2; ++i) { split($i, t, "m"); sum += 60 * t[1] + t[2] } printf "%.1f", sum }' "$1.time"; }
 report() { # name status log
   case $2 in
-  0) n=$(grep -c '^\[       OK \]' "$3"); [ "$n" -gt 0 ] || n=1; passed=$((passed + n)); printf 'ok    %-44s %s\n' "$1" "$n" ;;
+  0) n=$(grep -c '^\[       OK \]' "$3"); [ "$n" -gt 0 ] || n=1; passed=$((passed + n)); printf 'ok    %-44s %3s %8s s of CPU time\n' "$1" "$n" "$(seconds "$3")" ;;
   77) skipped=$((skipped + 1)); printf 'skip  %-44s %s\n' "$1" "$(tail -n 1 "$3")" ;;
   *) n=$(grep -c '^\[  FAILED  \] [0-9]* test' "$3"); bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$3" | head -n 1); [ -n "$bad" ] || bad=1
      good=$(grep -c '^\[       OK \]' "$3"); passed=$((passed + good)); failed=$((failed + bad))
@@ -44,7 +47,7 @@ for layer in core io geometry optim discretize contact sim app; do
   for name in $chosen; do
     set -- $running
     [ $n -lt "$JOBS" ] || { finish "$1" "$2"; shift 2; n=$((n - 1)); }
-    "$B/unit/$name" >"$(log_of "$name")" 2>&1 &
+    timed "$(log_of "$name")" "$B/unit/$name" &
     running="$* $! $name" n=$((n + 1))
   done
   set -- $running
@@ -55,7 +58,7 @@ chosen=
 for t in tests/integration/test_*.sh; do ! wanted "$t" || chosen="$chosen $t"; done
 if [ -n "$chosen" ] && build integration; then
   for t in $chosen; do
-    sh "$t" >"$logs/script" 2>&1
+    timed "$logs/script" sh "$t"
     report "$(basename "$t")" $? "$logs/script"
   done
   progress "integration tests"
