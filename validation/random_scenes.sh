@@ -1,21 +1,66 @@
 #!/bin/sh
 # Random scenes of rigid bodies with default settings: does any run end with a wrong result and without a report?
-#   random_scenes.sh FOLDER N [SEED [FORMULATION...]]   scenes 1 to N for each formulation; default: penalty exact convex hybrid
-# Scenes: random_scenes/scene.awk (boxes, balls, cylinders, capsules, dumbbells, tetrahedra, corners). Violations: random_scenes/judge.awk.
-# The table counts the scenes of each formulation:
-#   pass       no violation
-#   reported   a violation, or a failed step, that the program reports in its status and exit code
+#   random_scenes.sh [-j JOBS] FOLDER N [SEED [FORMULATION...]]   scenes 1 to N for each formulation; default: all five
+# JOBS (default 1) scenes run at a time, each on one thread. A repeated call continues: scenes with a row in FOLDER/rows are not run again.
+# Scenes: random_scenes/scene.awk (boxes, balls, cylinders, capsules, dumbbells, tetrahedra, corners; under monolith also sand).
+# Violations: random_scenes/judge.awk. The table counts the scenes of each formulation:
+#   pass       no violation, no report
+#   reported   a violation, or a warning, or a failed step, that the program reports in its quality block, status and exit code
 #   silent     a violation without a report. Exit status 1 if there is any
-#   rejected   the job does not pass `check`
-# FOLDER/scenes.csv has one row per scene: number, formulation, result, exit code, status, violations.
+#   rejected   the job does not pass `check`. Exit status 1 if there is any
+#   crashed    the program ends with a signal, after 300 s of CPU time, or with an exit code other than 0 and 4. Exit status 1 if there is any
+#   false      of the reported: no violation found, but bad entries other than warnings in the quality block
+#   failed     of the reported: exit code 4
+# FOLDER/scenes.csv has one row per scene: number, formulation, result, exit code, violations, bad entries of the quality block (residual, overlap,
+# energy, codes of warnings). FOLDER/times.csv has the CPU time of each.
 set -u
-[ $# -ge 2 ] || { sed -n '2,9s/^# *//p' "$0"; exit 2; }
-folder=$1 n=$2 seed=${3:-1}
 here=$(cd "$(dirname "$0")" && pwd)/random_scenes
+
+scene() { # NUMBER FORMULATION: its row
+  job=$folder/$2-$1.yaml run=$folder/$2-$1
+  awk -v number="$1" -v seed="$seed" -v mesh="$folder" -v formulation="$2" -f "$here/scene.awk" >"$job" || return 1
+  rm -rf "$run"
+  (ulimit -t 300; exec "$program" run "$job" --out "$run" --no-picture --threads 1 --quiet) >"$run.log" 2>&1
+  code=$?
+  status=$(sed -n 's/^status: *//p' "$run/result.yaml" 2>/dev/null)
+  reports=$(awk '/^quality:/ { inside = 1 } /^[a-z]/ && !/^quality:/ { inside = 0 } !inside { next }
+    /steps accepted/ { note("residual") } /bodies overlap by/ && !/\[/ { note("overlap") } /energy increased/ { note("energy") }
+    match($0, /\[[a-z-]+\]"?$/) { code = substr($0, RSTART + 1, RLENGTH); sub(/\].*/, "", code); note(code) }
+    function note(what) { if (!(what in found)) list = list (list ? " " : "") what; found[what] = 1 }
+    END { print list }' "$run/result.yaml" 2>/dev/null)
+  number=$1 formulation=$2
+  set -- "$run/history.csv"
+  for measure in "$run"/measure/*.csv; do set -- "$@" "name=$(basename "$measure" .csv)" "$measure"; done
+  violations=$(awk -F, -v job="$job" -v tolerance=1e-3 -f "$here/judge.awk" "$@")
+  if [ $code -eq 2 ]; then
+    result=rejected violations=$(sed -n '1s/^[^ ]* //p' "$run.log" | sed 's/"/""/g; s/.*/"&"/')
+  elif [ $code -ne 0 ] && [ $code -ne 4 ]; then result=crashed
+  elif [ $code -ne 0 ] || [ "$status" != '"finished"' ] && [ "$status" != finished ]; then result=reported
+  elif [ -n "$violations" ]; then result=silent
+  else result=pass
+  fi
+  printf '%s,%s,%s,%s,%s,%s\n' "$number" "$formulation" "$result" $code "$violations" "$reports"
+  [ $result != pass ] || rm -rf "$run" "$run.log" "$job"
+}
+
+if [ "${1-}" = --scene ]; then # called below: FORMULATION NUMBER
+  row=$folder/rows/$2-$3
+  scene "$3" "$2" >"$row.new" && mv "$row.new" "$row"
+  times >"$row.time.new"
+  awk -v number="$3" -v formulation="$2" 'NR == 2 { split($0, t, /[ms ]+/); printf "%s,%s,%.2f\n", number, formulation, 60 * (t[1] + t[3]) + t[2] + t[4] }' "$row.time.new" >"$row.time"
+  rm "$row.time.new"
+  exit 0
+fi
+
+jobs=1
+if [ "${1-}" = -j ]; then jobs=${2-}; shift 2; fi
+[ $# -ge 2 ] || { sed -n '2,17s/^# *//p' "$0"; exit 2; }
+folder=$1 n=$2 seed=${3:-1}
 program=${PROGRAM:-build/release/stickslip}
-[ $# -gt 3 ] && shift 3 || set -- penalty exact convex hybrid
+[ $# -gt 3 ] && shift 3 || set -- penalty exact convex hybrid monolith
 [ -x "$program" ] || { echo "$program: no such program; make all, or PROGRAM=..." >&2; exit 2; }
-mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || exit 2
+mkdir -p "$folder/rows" && folder=$(cd "$folder" && pwd) || exit 2
+export folder seed program
 
 # Surfaces of size 1 with the centre of mass at the origin: a regular tetrahedron, and a corner of three cubes of edge 1.
 printf 'v %s\n' '0.942809042 0 -0.333333333' '-0.471404521 0.816496581 -0.333333333' '-0.471404521 -0.816496581 -0.333333333' '0 0 1' >"$folder/tetrahedron.obj"
@@ -27,42 +72,30 @@ awk 'BEGIN {
   for (i = 1; i <= n; ++i) { j = i % n + 1; print "f", i, j, n + j; print "f", i, n + j, n + i }
 }' >"$folder/corner.obj"
 
-scene() { # NUMBER FORMULATION: its row of scenes.csv
-  job=$folder/$2-$1.yaml run=$folder/$2-$1
-  awk -v number="$1" -v seed="$seed" -v mesh="$folder" -v formulation="$2" -f "$here/scene.awk" >"$job" || return 1
-  rm -rf "$run"
-  if ! said=$("$program" check "$job" 2>&1); then
-    printf '%s,%s,rejected,,,"%s"\n' "$1" "$2" "$(printf '%s\n' "$said" | sed -n '1s/^[^ ]* //p' | sed 's/"/""/g')"
-    return
-  fi
-  "$program" run "$job" --out "$run" --no-picture --threads 1 --quiet >"$run.log" 2>&1
-  code=$?
-  status=$(sed -n 's/^status: *//p' "$run/result.yaml" 2>/dev/null)
-  set -- "$1" "$2" "$run/history.csv"
-  number=$1 formulation=$2
-  for measure in "$run"/measure/*.csv; do set -- "$@" "name=$(basename "$measure" .csv)" "$measure"; done
-  shift 2
-  mass=$("$program" check "$job" 2>/dev/null | awk '{ for (i = 2; i <= NF; ++i) if ($i == "kg" && $2 == "rigid") sum += $(i - 1) } END { printf "%.9g", sum }')
-  violations=$(awk -F, -v job="$job" -v tolerance=1e-3 -v mass="$mass" -f "$here/judge.awk" "$@")
-  if [ $code -ne 0 ] || [ "$status" != finished ]; then
-    result=pass; [ $code -eq 0 ] && [ "$status" = finished ] && [ -z "$violations" ] || result=reported
-  else
-    result=pass; [ -z "$violations" ] || result=silent
-  fi
-  printf '%s,%s,%s,%s,"%s",%s\n' "$number" "$formulation" "$result" $code "$status" "$violations"
-  [ $result = pass ] && rm -rf "$run" "$run.log" "$job"
-}
+for number in $(seq "$n"); do
+  for formulation; do [ -f "$folder/rows/$formulation-$number" ] || echo "$formulation $number"; done
+done | xargs -r -L 1 -P "$jobs" sh "$0" --scene
 
-echo 'number,formulation,result,exit code,status,violations' >"$folder/scenes.csv"
-for formulation; do
-  i=1
-  while [ $i -le "$n" ]; do scene $i "$formulation"; i=$((i + 1)); done
-done >>"$folder/scenes.csv"
+{
+  echo 'number,formulation,result,exit code,violations,quality'
+  for formulation; do for number in $(seq "$n"); do cat "$folder/rows/$formulation-$number"; done; done
+} >"$folder/scenes.csv"
+for formulation; do for number in $(seq "$n"); do cat "$folder/rows/$formulation-$number.time"; done; done >"$folder/times.csv"
 awk -F, '
-  NR == 1 { next }
-  { if (!($2 in all)) order[++m] = $2; ++all[$2]; ++count[$2, $3]; if ($3 == "silent") bad = 1 }
+  FILENAME == ARGV[1] { cpu[$2] += $3; next }
+  FNR == 1 { next }
+  {
+    if (!($2 in all)) order[++m] = $2
+    ++all[$2]; ++count[$2, $3]
+    if ($3 == "silent" || $3 == "rejected" || $3 == "crashed") bad = 1
+    if ($3 == "reported" && $4 == 4) ++failed[$2]
+    else if ($3 == "reported" && $5 == "" && $6 ~ /residual|overlap|energy/) ++false[$2]
+  }
   END {
-    print "| formulation | scenes | pass | reported | silent | rejected |\n|---|---|---|---|---|---|"
-    for (i = 1; i <= m; ++i) printf "| %s | %d | %d | %d | %d | %d |\n", order[i], all[order[i]], count[order[i], "pass"], count[order[i], "reported"], count[order[i], "silent"], count[order[i], "rejected"]
+    print "| formulation | scenes | pass | reported | of these false | of these failed | silent | rejected | crashed | CPU time per scene |\n|---|---|---|---|---|---|---|---|---|---|"
+    for (i = 1; i <= m; ++i) {
+      f = order[i]
+      printf "| `%s` | %d | %d | %d | %d | %d | %d | %d | %d | %.2f s |\n", f, all[f], count[f, "pass"], count[f, "reported"], false[f], failed[f], count[f, "silent"], count[f, "rejected"], count[f, "crashed"], cpu[f] / all[f]
+    }
     exit bad
-  }' "$folder/scenes.csv"
+  }' "$folder/times.csv" "$folder/scenes.csv"

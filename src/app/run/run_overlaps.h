@@ -8,7 +8,8 @@
  * surface the depth of contact points counts. Adds to s->warnings:
  *   deep-overlap        a pair overlaps by more than a tenth of its smaller body or spacing, and the job does not permit its initial overlap
  *   few-contact-points  a pair that does not separate overlaps, at the start of the step, by more than twice the depth of its deepest contact
- *                       point, and the difference exceeds 1e-3 of the smaller body or spacing: no contact point is near the deepest part */
+ *                       point, and the difference exceeds 1e-3 of the smaller body or spacing: no contact point is near the deepest part. Not for
+ *                       pairs of convex solids, whose detector finds the deepest place */
 PetscErrorCode run_overlaps_record(scene *s, const formulation *f, double t, double dt, step_report *report);
 /* Call after the state was read from a checkpoint at time t: the overlaps with which the next step starts. */
 PetscErrorCode run_overlaps_resume(scene *s, double t);

@@ -22,14 +22,13 @@ enum {
 enum { MAX_CORNERS = CONVEX_MAX_SIDES, MAX_FOUND = 4 * MAX_CORNERS, RIM_POINTS = 16, RIM_AREA = 46 };
 static const double INSIDE = 1e-9, MERGE = 1e-5, LINE = 1e-6; /* relative to the size of the smaller solid */
 static const double AREA_FLAT = 1e-3;                         /* difference of gaps over the size above which area points are not used */
-static const double RIM_FLAT  = 0.02;                         /* sine of the tilt above which a cylinder stands on one point of its rim */
+static const double RIM_FLAT  = 0.02;                         /* sine of the tilt above which points are distributed from the lowest one */
 
 /* The supporting feature of a solid that faces the other one: coordinates (u, v) perpendicular to n, and the height h along n. */
 typedef struct {
   int    n;                                                        /* 0: an unbounded plane; 1: a point; 2: an edge; more: a polygon */
   double u[MAX_CORNERS], v[MAX_CORNERS], height, slope_u, slope_v; /* h = height + slope_u u + slope_v v */
   int    name[MAX_CORNERS];
-  int    single; /* rim of a tilted cylinder: name of the only corner that is used, else -1 */
 } support_region;
 
 typedef struct {
@@ -111,7 +110,8 @@ static int support_face(const convex_pose *p, const double *d)
   return face;
 }
 
-/* The flat end of a cylinder: RIM_POINTS points fixed to its rim while it stands on the end, and the support point. */
+/* The flat end of a cylinder: the support point, and RIM_POINTS points fixed to its rim while it stands on the end, or distributed from the
+ * support point if it is tilted. */
 static void set_cap_region(support_region *o, const view *w, const convex_pose *p, const double *d)
 {
   const double  along = v3_dot(d, p->axis), side = along > 0.0 ? 1.0 : -1.0;
@@ -140,7 +140,6 @@ static void set_cap_region(support_region *o, const view *w, const convex_pose *
     v3_axpy(x, p->radius * sin(at), f);
     add_corner(o, w, x, tilt > RIM_FLAT ? RIM_POINTS + k : k);
   }
-  if (tilt > RIM_FLAT) o->single = RIM_POINTS;
   v3_scale(normal, side, p->axis);
   set_plane(o, w, center, normal);
 }
@@ -166,7 +165,7 @@ static void set_cap_polygon(support_region *o, const view *w, const convex_pose 
 static void find_support_region(support_region *o, const view *w, const convex_pose *p, const double *d, bool for_area)
 {
   double x[3], y[3], low[3];
-  *o = (support_region){.single = -1};
+  *o = (support_region){0};
   if (p->kind == CONVEX_HALF_SPACE) {
     v3_scale(x, p->offset, p->normal);
     set_plane(o, w, x, p->normal);
@@ -331,11 +330,7 @@ static bool convex_clip(const convex_pose *a, const convex_pose *b, const double
   int          kept     = 0;
   for (int i = 0; i < m; ++i) {
     list[i].gap -= rounding;
-    const bool is_rim_a = list[i].name >> 24 == CONVEX_TOUCH_CORNER_A && fa.single >= 0,
-               is_rim_b = list[i].name >> 24 == CONVEX_TOUCH_CORNER_B && fb.single >= 0;
-    const int of_a = (int)(list[i].name >> 12 & 0xfff), of_b = (int)(list[i].name & 0xfff);
-    if (list[i].gap > margin || (is_rim_a && of_a != fa.single) || (is_rim_b && of_b != fb.single)) continue;
-    list[kept++] = list[i];
+    if (list[i].gap <= margin) list[kept++] = list[i]; /* also points of a tilted rim, because a cylinder rolls onto them */
   }
   if (kept > CONVEX_MAX_CLIPPED) select_spread_points(&kept, list);
   for (int i = 0; i < kept; ++i) {

@@ -159,7 +159,7 @@ typedef struct {
   int64_t products;                     /* pairs of products with D^T and D */
   bool    is_converged, became_unified; /* became_unified: p and lambda converged slowly, so the remaining iterations used `unified` */
   bool    is_finite;                    /* false: NaN or infinity, the step failed; the state is that of the last iteration */
-  double  change;                       /* largest change of an unknown in the last outer iteration over its scale */
+  double  change; /* largest change of an unknown in the last outer iteration over its scale; without a continuum: kkt */
   granular_kkt_report kkt;
   double              seconds[4]; /* wall time of p, s, lambda, z; a solve for p and lambda together counts as p */
 } granular_report;

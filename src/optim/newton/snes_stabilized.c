@@ -391,15 +391,20 @@ static PetscReal gradient_tolerance(SNES snes)
   return s->column ? snes->abstol : 0.0;
 }
 
-/* Sets snes->reason; `is_last_word`: no further iteration is possible, so the minimum number of iterations does not matter. */
-static PetscErrorCode test_convergence(SNES snes, bool is_last_word)
+/* An iteration that reduces |g| by this factor makes progress. A small gradient is then no stationary point but a small H^T near a root. */
+#define PROGRESS 0.5
+
+/* Sets snes->reason; `is_last_word`: no further iteration is possible, so the minimum number of iterations does not matter. `has_progress`: |g| still
+ * decreases; the default gradient tolerance is not applied. */
+static PetscErrorCode test_convergence(SNES snes, bool is_last_word, bool has_progress)
 {
   SNES_Stabilized *s      = data_of(snes);
   const PetscInt   min_it = PetscMax(s->min_it, snes->forceiteration ? 1 : 0);
   PetscFunctionBegin;
   PetscUseTypeMethod(snes, converged, snes->iter, snes->xnorm, snes->ynorm, snes->norm, &snes->reason, snes->cnvP);
   if (is_last_word && !snes->reason && snes->norm < snes->abstol) snes->reason = SNES_CONVERGED_FNORM_ABS;
-  if (!snes->reason && s->count.gradient_norm < gradient_tolerance(snes)) {
+  const bool is_stationary = s->gradient_tolerance >= 0.0 || !has_progress;
+  if (!snes->reason && is_stationary && s->count.gradient_norm < gradient_tolerance(snes)) {
     snes->reason           = SNES_CONVERGED_SNORM_RELATIVE;
     s->count.is_stationary = PETSC_TRUE;
   }
@@ -439,7 +444,7 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
   PetscFunctionBegin;
   PetscCall(compute_gradient(snes));
   PetscCall(report(snes, phi));
-  PetscCall(test_convergence(snes, false));
+  PetscCall(test_convergence(snes, false, true));
   while (!snes->reason) {
     if (snes->iter >= snes->max_its) {
       snes->reason = SNES_DIVERGED_MAX_IT;
@@ -452,7 +457,7 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
     if (!has_moved) PetscCall(step(snes, &phi, &has_moved));
     if (!has_moved && !is_relaxed && snes->norm >= snes->abstol) PetscCall(leave_valley(snes, &phi, &has_moved));
     if (!has_moved) {
-      PetscCall(test_convergence(snes, true));
+      PetscCall(test_convergence(snes, true, false));
       if (!snes->reason) snes->reason = SNES_DIVERGED_LINE_SEARCH;
       break;
     }
@@ -461,7 +466,7 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
     const PetscReal before = s->count.norm, gradient_before = s->count.gradient_norm;
     PetscCall(compute_gradient(snes));
     PetscCall(report(snes, phi));
-    PetscCall(test_convergence(snes, false));
+    PetscCall(test_convergence(snes, false, s->count.norm < PROGRESS * before));
     n_stalled = s->count.norm > STALLED_RATIO * before && s->count.gradient_norm > STALLED_GRADIENT * gradient_before ? n_stalled + 1 : 0;
     if (snes->reason || n_stalled < STALLED_STEPS) continue;
     if (is_last_try || snes->norm < snes->abstol) snes->reason = SNES_DIVERGED_LINE_SEARCH;

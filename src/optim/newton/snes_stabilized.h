@@ -24,9 +24,9 @@
  *   -snes_stabilized_work_steps 50             most steps with the definite tangent in one sequence
  *
  * Converged reasons: SNES_CONVERGED_FNORM_ABS for |g| < tau. SNES_CONVERGED_SNORM_RELATIVE for |H^T g| < tau', a stationary point of E
- * (is_stationary below); PETSc has no reason with this meaning. SNES_DIVERGED_LINE_SEARCH if no step length is accepted, or after five
- * consecutive steps that reduced |g| by less than a thousandth; z is then the best iterate. SNES_DIVERGED_MAX_IT. At the initial guess
- * only: SNES_DIVERGED_FUNCTION_DOMAIN, SNES_DIVERGED_FNORM_NAN.
+ * (is_stationary below), with the default tau' only after a step that did not halve |g|; PETSc has no reason with this meaning.
+ * SNES_DIVERGED_LINE_SEARCH if no step length is accepted, or after five consecutive steps that reduced |g| by less than a thousandth;
+ * z is then the best iterate. SNES_DIVERGED_MAX_IT. At the initial guess only: SNES_DIVERGED_FUNCTION_DOMAIN, SNES_DIVERGED_FNORM_NAN.
  * When SNESSolve returns, the last evaluated residual is that of the returned z. State stored by callbacks (contacts, stresses)
  * therefore belongs to z. An accepted point is not evaluated a second time.                                    */
 #ifndef SS_OPTIM_NEWTON_SNES_STABILIZED_H

@@ -1,9 +1,31 @@
 /* Implementation of scene_size.h from level sets, surfaces and segments. */
 #include "sim/scene/scene_size.h"
+#include "core/math3.h"
 #include "discretize/rigid/rigid_body.h"
 #include <math.h>
 
-/* Smallest extent of the box min, max [3], or twice the depth of its centre below the level set if that is smaller. */
+/* Depth of the deepest point of {phi < 0} that a pattern search from x reaches with steps of at most `step` [m]. */
+static double deepest_from(const level_set *phi, const double x[3], double step)
+{
+  const double least = 0.01 * step;
+  double       depth = -level_set_value(phi, x), at[3] = {x[0], x[1], x[2]};
+  bool         improved = true;
+  while (improved || (step *= 0.5) > least) {
+    improved = false;
+    for (int k = 0; k < 6; ++k) {
+      double trial[3] = {at[0], at[1], at[2]};
+      trial[k / 2] += k % 2 ? -step : step;
+      const double value = -level_set_value(phi, trial);
+      if (!(value > depth + 0.1 * least)) continue; /* a minimum gain bounds the number of steps */
+      depth = value, improved = true;
+      at[k / 2] = trial[k / 2];
+    }
+  }
+  return depth;
+}
+
+/* Smallest extent of the box min, max [3], or the diameter of a large ball inside the level set if that is smaller. The centre of a concave body
+ * can be near its surface, so the search continues from there to the deepest place. If the centre is outside, the body is hollow: the box counts. */
 static double thickness_of_box(const double min[3], const double max[3], const level_set *phi)
 {
   double size = INFINITY, center[3];
@@ -11,8 +33,8 @@ static double thickness_of_box(const double min[3], const double max[3], const l
     size      = fmin(size, max[a] - min[a]);
     center[a] = 0.5 * (min[a] + max[a]);
   }
-  const double depth = phi && isfinite(v3_norm(center)) ? -level_set_value(phi, center) : 0.0;
-  return depth > 0.0 ? fmin(size, 2.0 * depth) : size;
+  if (!phi || !isfinite(size) || !isfinite(v3_norm(center)) || level_set_value(phi, center) >= 0.0) return size;
+  return fmin(size, 2.0 * deepest_from(phi, center, 0.25 * size));
 }
 
 /* The parts of a union of level sets overlap or touch, so the box of all parts counts; the thickness at the centre needs a single one. */

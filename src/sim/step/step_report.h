@@ -58,7 +58,7 @@ typedef int64_t report_index;
   X(evaluations, int64_t, "1", SUM, EVALUATIONS, "evaluations of the residual")                                                    \
   X(residual, double, "1", MAX, OUTER,                                                                                             \
     "residual norm of the accepted state, unit: acceleration_scale, or N s with solver.penalty.expert.norm: impulse; monolith: last change of an "                       \
-    "outer iteration relative to the scale of the solution")                                                                       \
+    "outer iteration relative to the scale of the solution, or coupling_error without a continuum")                                                                       \
   X(gradient, double, "1", MAX, GRADIENT,                                                                                          \
     "norm of the gradient of the squared residual (penalty); relative gradient of the last contact "                               \
     "problem (convex)")                                                                                                            \

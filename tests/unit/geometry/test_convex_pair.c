@@ -465,6 +465,39 @@ static void test_equal_area(void **state)
   assert_int_equal(convex_pair_area_touches(&a, &b, 0.01, touch), -1);
 }
 
-TEST_MAIN(cmocka_unit_test(test_equal_area), cmocka_unit_test(test_apart), cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry),
-          cmocka_unit_test(test_continuity), cmocka_unit_test(test_faces), cmocka_unit_test(test_special),
-          cmocka_unit_test(test_sides_of_cylinders), cmocka_unit_test(test_coincident_edges), cmocka_unit_test(test_edges))
+/* A disc whose rim touches a half-space at the sine t of its tilt: in a step with displacements up to half the margin it can roll onto every
+ * point of its rim within the margin. The point at the angle q from the lowest one is at the height R t (1 - cos q). */
+static void test_tilted_disc(void **state)
+{
+  (void)state;
+  const double   up[3] = {0, 0, 1}, R = 0.1, turn[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, low[3] = {0, 0, 0}, high[3] = {0, 0, 0.02};
+  const double   tilts[3] = {0.019, 0.021, 0.3};
+  convex_solid   disc, wall;
+  convex_pose    a, b;
+  convex_touches touch;
+  double         room[2][64];
+  convex_solid_segment(CONVEX_CYLINDER, low, high, R, &disc);
+  convex_solid_half_space(up, 0.0, &wall);
+  for (int k = 0; k < 3; ++k) {
+    const double t = tilts[k], c = sqrt(1.0 - t * t), tilted[9] = {c, 0, t, 0, 1, 0, -t, 0, c}, at[3] = {0, 0, R * t};
+    int          n     = 0;
+    double       least = INFINITY;
+    convex_pose_set(&a, &disc, at, tilted, room[0]);
+    convex_pose_set(&b, &wall, low, turn, room[1]);
+    convex_pair_touches(&a, &b, 2.1 * R * t, &touch); /* all points of the rim */
+    assert_true(touch.n >= 16);
+    convex_pair_touches(&a, &b, 0.5 * R * t, &touch);
+    for (int i = 0; i < touch.n; ++i) {
+      least = fmin(least, touch.touch[i].gap);
+      n += touch.touch[i].gap > 0.05 * R * t;
+      assert_true(touch.touch[i].gap <= 0.5 * R * t);
+    }
+    assert_close(least, 0.0, 1e-15);
+    assert_int_equal(n, 4); /* q = 22.5 and 45 degrees on both sides: 0.076 and 0.293 R t */
+  }
+}
+
+TEST_MAIN(cmocka_unit_test(test_equal_area), cmocka_unit_test(test_tilted_disc), cmocka_unit_test(test_apart),
+          cmocka_unit_test(test_overlap), cmocka_unit_test(test_symmetry), cmocka_unit_test(test_continuity), cmocka_unit_test(test_faces),
+          cmocka_unit_test(test_special), cmocka_unit_test(test_sides_of_cylinders), cmocka_unit_test(test_coincident_edges),
+          cmocka_unit_test(test_edges))

@@ -406,6 +406,45 @@ static void finds_the_stationary_point(void **state)
     }
 }
 
+/* g = (exp(z) - 1) / 20: near the root |H^T g| is 20 times smaller than |g|. The default gradient tolerance does not stop the solver while Newton's
+ * method converges. */
+static void flat_residual(problem *p, const double *z, double *g)
+{
+  (void)p;
+  for (int i = 0; i < 3; ++i) g[i] = 0.05 * (exp(z[i]) - 1.0);
+}
+static void flat_tangent(problem *p, const double *z)
+{
+  double *H;
+  assert_ok(mat_block3_values(p->H, &H));
+  m3_zero(H);
+  for (int i = 0; i < 3; ++i) H[4 * i] = 0.05 * exp(z[i]);
+}
+static void small_gradient_is_not_enough(void **state)
+{
+  (void)state;
+  problem                  p = {.n = 3, .residual = flat_residual, .tangent = flat_tangent, .H = one_block()};
+  SNES                     snes;
+  Vec                      z, c;
+  SNESStabilizedStatistics s;
+  SNESConvergedReason      reason;
+  solver_for(&p, &snes, &z);
+  assert_ok(VecDuplicate(z, &c));
+  assert_ok(VecSet(c, 1.0));
+  assert_ok(SNESStabilizedSetColumnScaling(snes, c));
+  assert_ok(VecSet(z, 1.0));
+  assert_ok(SNESSetTolerances(snes, 1e-3, 0.0, 0.0, 200, 10000));
+  assert_ok(SNESSetFromOptions(snes));
+  assert_ok(SNESSolve(snes, NULL, z));
+  assert_ok(SNESStabilizedGetStatistics(snes, &s));
+  assert_ok(SNESGetConvergedReason(snes, &reason));
+  assert_int_equal(reason, SNES_CONVERGED_FNORM_ABS);
+  assert_false(s.is_stationary);
+  assert_true(s.norm < 1e-3);
+  assert_ok(VecDestroy(&c));
+  finish(&p, &snes, &z);
+}
+
 /* g = log(z/a): the full Newton step from above leaves the domain. */
 static void log_residual(problem *p, const double *z, double *g)
 {
@@ -871,7 +910,8 @@ static void registers(void **state)
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically), cmocka_unit_test(same_bits_on_any_team),
           cmocka_unit_test(block_on_a_slope), cmocka_unit_test(no_creep_at_any_tolerance),
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
-          cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
-          cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
-          cmocka_unit_test(relaxed_steps_follow_a_curved_valley), cmocka_unit_test(work_steps_leave_minima_of_the_residual),
-          cmocka_unit_test(takes_what_promises_more), cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
+          cmocka_unit_test(small_gradient_is_not_enough), cmocka_unit_test(backtracks_from_states_that_do_not_exist),
+          cmocka_unit_test(keeps_z_when_the_search_fails), cmocka_unit_test(right_preconditioned_gmres_is_downhill),
+          cmocka_unit_test(takes_newton_steps_of_stiff_systems), cmocka_unit_test(relaxed_steps_follow_a_curved_valley),
+          cmocka_unit_test(work_steps_leave_minima_of_the_residual), cmocka_unit_test(takes_what_promises_more),
+          cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
