@@ -54,10 +54,10 @@ unit_tests_of() { # FILE
   layer=${1#src/} layer=${layer%%/*} folder=${1#src/} folder=${folder%/*} name=$(basename "$1" .c)
   for c in tests/unit/"$layer"/test_*.c; do
     t=$layer/$(basename "$c" .c)
-    fixtures=$(sed -n 's|^#include "\([a-z_0-9]*\.h\)"|tests/unit/\1|p' "$c")
+    fixtures=$(tr ' ' '\n' <"build/release/mutation/$t.d" | grep '^tests/unit/.*\.h$')
     case $t in
     "$layer/test_$name" | "$layer/test_${name}"_*) echo "0 $t" ;;
-    *) if grep -qF "#include \"${1#src/}" "$c" $fixtures || grep -qF "#include \"${folder}/$name.h\"" "$c" $fixtures; then echo "1 $t"
+    *) if grep -qF "#include \"$folder/$name.h\"" "$c" $fixtures; then echo "1 $t"
       elif grep -q "^#include \"$folder/" "$c" $fixtures; then echo "2 $t"; fi ;;
     esac
   done

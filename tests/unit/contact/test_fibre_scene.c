@@ -122,6 +122,72 @@ static void test_places(void **state)
   assert_no_leak();
 }
 
+/* Four nodes of an open strand above a wall, at rest within the margin, or falling from a distance: each vertex has one contact. */
+static const int32_t chain_segment[6] = {0, 1, 1, 2, 2, 3}, chain_strand[3] = {0, 0, 0};
+static const double  chain_node[12] = {0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.2, 0.0, 0.0, 0.3, 0.0, 0.0}, chain_radius[3] = {0.02, 0.02, 0.02};
+static double        chain_velocity[12];
+static void          chain_nodes(const body *b, body_nodes *out)
+{
+  (void)b;
+  *out = (body_nodes){.n = 4, .x = chain_node, .v = chain_velocity};
+}
+static void chain(const body *b, body_segments *out)
+{
+  (void)b;
+  *out = (body_segments){4, 3, chain_segment, chain_strand, chain_node, chain_radius, false};
+}
+static void test_vertices(void **state)
+{
+  static const body_ops chain_ops = {.kind     = "mock fibre",
+                                     .segments = chain,
+                                     .nodes    = chain_nodes,
+                                     .residual = residual,
+                                     .velocity = velocity},
+                        wall_ops  = {.kind = "mock wall", .level_sets = level_sets};
+  static const double up[3] = {0.0, 0.0, 1.0}, origin[3] = {0.0, 0.0, 0.0};
+  const rigid_frame   pose = mock_frame(origin, -1);
+  (void)state;
+  body                strand = {.ops = &chain_ops, .name = "strand", .n_blocks = 4}, wall = {.ops = &wall_ops, .name = "wall"};
+  body *const         bodies[2] = {&strand, &wall};
+  const contact_law   law[4]    = {{.friction = 0.3}, {.friction = 0.3}, {.friction = 0.3}, {.friction = 0.3}};
+  const int32_t       frame[2]  = {-1, 0};
+  const contact_scene scene     = {.n_bodies = 2,
+                                   .body     = bodies,
+                                   .frame    = frame,
+                                   .frames   = &pose,
+                                   .end      = &pose,
+                                   .law      = law,
+                                   .dt       = 0.01,
+                                   .margin   = 0.015,
+                                   .length   = 0.01};
+  for (int falls = 0; falls < 2; ++falls) {
+    fibre_scene *f;
+    contact_set *set;
+    step_status  status  = {STEP_OK, NULL, -1};
+    int          seen[4] = {0};
+    assert_ok(level_set_plane(up, falls ? -0.1 : -0.021, &floor_set));
+    for (int i = 0; i < 4; ++i) chain_velocity[3 * i + 2] = falls ? -10.0 : 0.0;
+    const contact_object object = {floor_set, 0, 1};
+    assert_ok(fibre_scene_create(2, bodies, law, &f));
+    assert_ok(contact_set_create(&set));
+    assert_ok(fibre_scene_find(f, &scene, 1, &object, set, &status));
+    assert_int_equal(contact_set_size(set), 4);
+    for (int i = 0; i < 4; ++i) {
+      const contact_spot *s = contact_set_get(set) + i;
+      const int           k = (int)lround(s->a.x[0] / 0.1);
+      assert_in_range(k, 0, 3);
+      assert_vector(s->a.x, 0.1 * k, 0.0, -0.02);
+      assert_close(s->gap, falls ? 0.08 : 0.001, 1e-14);
+      ++seen[k];
+    }
+    for (int k = 0; k < 4; ++k) assert_int_equal(seen[k], 1);
+    contact_set_destroy(&set);
+    fibre_scene_destroy(&f);
+    level_set_destroy(&floor_set);
+  }
+  assert_no_leak();
+}
+
 /* Three stored contacts of four segments, with one change each: the expectation is whether they are accepted. */
 static void test_restored(void **state)
 {
@@ -192,4 +258,4 @@ static void test_restored(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_restored))
+TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_vertices), cmocka_unit_test(test_restored))
