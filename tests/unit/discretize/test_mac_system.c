@@ -56,6 +56,20 @@ static void linear_fields(int arrangement, int basis)
     const int o = 4 - y.component[i];
     for (int a = 0; arrangement == MAC_STAGGERED && y.component[i] > 1 && a < 3; ++a) x[a] -= a == o ? 0.0 : 0.5 * c.s.grid.h;
     s[i] = 2.0 + v3_dot(rate[y.component[i]], x);
+    if (arrangement == MAC_COLOCATED) continue;
+    /* Its cells surround it; unused entries follow. */
+    double  mean[3] = {0.0, 0.0, 0.0}, center[3];
+    int     n       = 0, is_inside;
+    int32_t ijk[3];
+    for (; n < 4 && y.sample_cells[i][n] >= 0; ++n) {
+      mac_cell_center(&c.s.grid, y.cell_slot[y.sample_cells[i][n]], center);
+      v3_axpy(mean, 1.0, center);
+    }
+    for (int q = n; q < 4; ++q) assert_int_equal(y.sample_cells[i][q], -1);
+    mac_grid_cell(&c.s.grid, y.stress_slot[i], ijk);
+    is_inside = is_inner(&c.s.grid, ijk, 2);
+    if (y.component[i] < 2 || is_inside) assert_int_equal(n, y.component[i] < 2 ? 1 : 4);
+    for (int a = 0; a < 3 && (y.component[i] < 2 || is_inside); ++a) assert_close(mean[a] / n, x[a], 1e-14);
   }
   sparse_rows_apply(&y.GT, p, force_p);
   sparse_rows_apply(&y.DT, s, force_s);
