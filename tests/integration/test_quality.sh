@@ -53,6 +53,21 @@ pass "resume --strict"
 status 0 "$program" run "$work/drop.yaml" --set solver.penalty.expert.scheme=lagged_contact --set time.step=0.02 --set time.end=1 --out "$work/lag" --no-picture
 says "finished, see quality: the energy increased by"; above "$work/lag" energy_increase_ratio 0.5; above "$work/lag" energy_increase 1
 pass "a spring that creates energy"
+# The entries follow from the history: the largest rise of the sum of all energies and friction work above an earlier minimum.
+status 0 "$program" run "$work/drop.yaml" --set solver.penalty.expert.scheme=lagged_contact --set time.step=0.02 --set time.end=1 \
+  --set "bodies.ball.velocity=[2, 0, 0]" --out "$work/slide" --no-picture
+awk -F, -v increase="$(entry "$work/slide" energy_increase)" -v ratio="$(entry "$work/slide" energy_increase_ratio)" '
+  NR == 1 { for (i = 1; i <= NF; ++i) { sub(/ .*/, "", $i); c[$i] = i } next }
+  { motion = $c["kinetic_energy"] + $c["elastic_energy"] + $c["contact_energy"]; work = $c["friction_work"]; e = motion + $c["potential_energy"] + work
+    if (NR == 2 || e < least) least = e
+    if (e - least > most) most = e - least
+    if (motion > exchanged) exchanged = motion }
+  END { exit !(work > 0.1 && most > 1 && (increase / most - 1) ^ 2 < 1e-20 && (ratio * exchanged / most - 1) ^ 2 < 1e-20) }' "$work/slide/history.csv" ||
+  fail "energy_increase and its ratio differ from the history"
+# A ball that starts on springs in equilibrium, 0.5 mm deep, gains nothing.
+status 0 "$program" run "$work/drop.yaml" --set "bodies.ball.shape={sphere: {center: [0, 0, 0.0495], radius: 0.05}}" --out "$work/pressed" --no-picture --strict
+is "$work/pressed" energy_increase 0
+pass "the increase is that of the energies in the history; springs at the start are no increase"
 status 0 "$program" run "$work/drop.yaml" --set "bodies.ball.force=[0, 0, 10]" --out "$work/force" --no-picture
 is "$work/force" energy_not_checked "bodies.ball.force"
 grep -q "^  energy_increase" "$work/force/result.yaml" && fail "an energy increase in spite of an external force"

@@ -1,8 +1,8 @@
-# Lists the single-token mutations of a C file: line, column, length of the token, the token, its replacement (separated by tabs).
+# Lists the single-token mutations of a C file: line, column, length of the token, the token, its replacement, text of the line (separated by tabs).
 # Comments, texts, preprocessor lines, sizes of arrays of characters and rows of key tables are skipped. Called by validation/mutations.sh.
 #
 # Kinds: arithmetic operators, signs, comparisons, logical operators, compound assignments, increments, constants, indices, minimum and maximum.
-function add(column, token, to) { printf "%d\t%d\t%d\t%s\t%s\n", FNR, column, length(token), token, to }
+function add(column, token, to) { printf "%d\t%d\t%d\t%s\t%s\t%s\n", FNR, column, length(token), token, to, $0 }
 
 # The line with comments, texts and characters replaced by blanks of the same length.
 function blank(line,   out, i, c, two) {

@@ -25,12 +25,12 @@ static void warn_rigid_body(const rigid_body *b, const char *path, double dt, wa
   if (b->rotation == RIGID_MIDPOINT || !(loss > LARGEST_LOSS)) return;
   if (b->rotation == RIGID_BACKWARD_EULER)
     warning_list_add(warnings, "rotation-step", path,
-                     "with rotation: backward_euler and steps of %g s it loses up to %.2g %% of its energy of rotation per revolution; "
+                     "with rotation: backward_euler and steps of %g s it loses up to %.3g %% of its energy of rotation per revolution; "
                      "use rotation: conserving, or steps of at most %.2g s",
                      dt, 100.0 * fmin(loss, 1.0), dt * LARGEST_LOSS / loss);
   else if (angle > FREE_ROTATION_LARGEST_ANGLE)
     warning_list_add(warnings, "rotation-step", path,
-                     "it rotates by %.3g rad per step of %g s: above %g rad rotations do not conserve energy, it loses up to %.2g %% per "
+                     "it rotates by %.3g rad per step of %g s: above %g rad rotations do not conserve energy, it loses up to %.3g %% per "
                      "revolution; use steps of at most %.2g s",
                      angle, dt, FREE_ROTATION_LARGEST_ANGLE, 100.0 * fmin(loss, 1.0), dt / angle);
 }
@@ -47,12 +47,12 @@ static void warn_links(const articulated_body *b, const char *path, double dt, w
   const double error = angle * angle / 24.0;
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
     warning_list_add(warnings, "rotation-step", path,
-                     "with integrator: semi_implicit and steps of %g s free links gain up to %.2g %% of their energy of rotation per "
+                     "with integrator: semi_implicit and steps of %g s free links gain up to %.3g %% of their energy of rotation per "
                      "revolution; use integrator: momentum, or steps of at most %.2g s",
                      dt, 100.0 * loss, dt * LARGEST_LOSS / loss);
   else if (error > LARGEST_RATE_ERROR)
     warning_list_add(warnings, "rotation-step", path,
-                     "a link rotates by %.3g rad per step of %g s: its rotation has an error of about %.2g %%; use steps of at most %.2g s",
+                     "a link rotates by %.3g rad per step of %g s: its rotation has an error of about %.3g %%; use steps of at most %.2g s",
                      angle, dt, 100.0 * error, dt * sqrt(LARGEST_RATE_ERROR / error));
 }
 

@@ -159,4 +159,42 @@ static void test_crowd(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_crowd))
+/* Two flat faces that request contact points of equal area: as many, at their gap, with the centroid of the common area. */
+static void test_equal_areas(void **state)
+{
+  (void)state;
+  static const shape_box_spec box     = {{-0.1, -0.08, -0.06}, {0.1, 0.08, 0.06}};
+  static const shape_spec     spec    = {.box = &box, .axis = {0, 0, 1}};
+  const contact_law           law[4]  = {{.friction = 0.5}, {.friction = 0.5}, {.friction = 0.5}, {.friction = 0.5}};
+  crowd                       c       = {0};
+  convex_contact             *finder  = NULL;
+  contact_set                *set     = NULL;
+  double                      mean[2] = {0.0, 0.0};
+  for (int i = 0; i < 2; ++i) {
+    rigid_body *b            = add_body(&c, i, RIGID_DYNAMIC, &spec);
+    b->solids[0].area_points = i == 0 ? 0 : 7;
+    m3_identity(c.frames[i].R);
+    v3_set(c.frames[i].c, 0.04 * i, 0.0, 0.125 * i);
+    c.frames[i].block = -1;
+  }
+  c.scene = (contact_scene){
+      .n_bodies = 2, .body = c.body, .frame = c.frame, .frames = c.frames, .end = c.frames, .law = law, .dt = 0.01, .margin = 0.01};
+  assert_ok(convex_contact_create(2, c.body, &finder));
+  assert_ok(contact_set_create(&set));
+  assert_ok(convex_contact_find(finder, &c.scene, set));
+  assert_int_equal(contact_set_size(set), 7);
+  for (int i = 0; i < 7; ++i) {
+    const contact_spot *s = contact_set_get(set) + i;
+    assert_close(s->gap, 0.005, 1e-14);
+    assert_close(s->normal[2], -1.0, 1e-14);
+    for (int k = 0; k < 2; ++k) mean[k] += s->a.x[k] / 7.0;
+  }
+  assert_close(mean[0], 0.02, 1e-13);
+  assert_close(mean[1], 0.0, 1e-13);
+  contact_set_destroy(&set);
+  convex_contact_destroy(&finder);
+  for (int i = 0; i < 2; ++i) rigid_body_destroy(&c.rigid[i]);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_crowd), cmocka_unit_test(test_equal_areas))

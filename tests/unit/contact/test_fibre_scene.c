@@ -1,5 +1,5 @@
 /* Places, gaps and normals of the contacts of a fibre with a fibre, a level set and a material point, in closed form: the surfaces are one radius
- * from the axes, on the side of the other body. */
+ * from the axes, on the side of the other body. Checks of the contacts that are read from a checkpoint. */
 #include "test.h"
 #include "contact/fibre/fibre_scene.h"
 #include "contact/detection/contact_scene.h"
@@ -122,4 +122,140 @@ static void test_places(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_places))
+/* Four nodes of an open strand above a wall, at rest within the margin, or falling from a distance: each vertex has one contact. */
+static const int32_t chain_segment[6] = {0, 1, 1, 2, 2, 3}, chain_strand[3] = {0, 0, 0};
+static const double  chain_node[12] = {0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.2, 0.0, 0.0, 0.3, 0.0, 0.0}, chain_radius[3] = {0.02, 0.02, 0.02};
+static double        chain_velocity[12];
+static void          chain_nodes(const body *b, body_nodes *out)
+{
+  (void)b;
+  *out = (body_nodes){.n = 4, .x = chain_node, .v = chain_velocity};
+}
+static void chain(const body *b, body_segments *out)
+{
+  (void)b;
+  *out = (body_segments){4, 3, chain_segment, chain_strand, chain_node, chain_radius, false};
+}
+static void test_vertices(void **state)
+{
+  static const body_ops chain_ops = {.kind     = "mock fibre",
+                                     .segments = chain,
+                                     .nodes    = chain_nodes,
+                                     .residual = residual,
+                                     .velocity = velocity},
+                        wall_ops  = {.kind = "mock wall", .level_sets = level_sets};
+  static const double up[3] = {0.0, 0.0, 1.0}, origin[3] = {0.0, 0.0, 0.0};
+  const rigid_frame   pose = mock_frame(origin, -1);
+  (void)state;
+  body                strand = {.ops = &chain_ops, .name = "strand", .n_blocks = 4}, wall = {.ops = &wall_ops, .name = "wall"};
+  body *const         bodies[2] = {&strand, &wall};
+  const contact_law   law[4]    = {{.friction = 0.3}, {.friction = 0.3}, {.friction = 0.3}, {.friction = 0.3}};
+  const int32_t       frame[2]  = {-1, 0};
+  const contact_scene scene     = {.n_bodies = 2,
+                                   .body     = bodies,
+                                   .frame    = frame,
+                                   .frames   = &pose,
+                                   .end      = &pose,
+                                   .law      = law,
+                                   .dt       = 0.01,
+                                   .margin   = 0.015,
+                                   .length   = 0.01};
+  for (int falls = 0; falls < 2; ++falls) {
+    fibre_scene *f;
+    contact_set *set;
+    step_status  status  = {STEP_OK, NULL, -1};
+    int          seen[4] = {0};
+    assert_ok(level_set_plane(up, falls ? -0.1 : -0.021, &floor_set));
+    for (int i = 0; i < 4; ++i) chain_velocity[3 * i + 2] = falls ? -10.0 : 0.0;
+    const contact_object object = {floor_set, 0, 1};
+    assert_ok(fibre_scene_create(2, bodies, law, &f));
+    assert_ok(contact_set_create(&set));
+    assert_ok(fibre_scene_find(f, &scene, 1, &object, set, &status));
+    assert_int_equal(contact_set_size(set), 4);
+    for (int i = 0; i < 4; ++i) {
+      const contact_spot *s = contact_set_get(set) + i;
+      const int           k = (int)lround(s->a.x[0] / 0.1);
+      assert_in_range(k, 0, 3);
+      assert_vector(s->a.x, 0.1 * k, 0.0, -0.02);
+      assert_close(s->gap, falls ? 0.08 : 0.001, 1e-14);
+      ++seen[k];
+    }
+    for (int k = 0; k < 4; ++k) assert_int_equal(seen[k], 1);
+    contact_set_destroy(&set);
+    fibre_scene_destroy(&f);
+    level_set_destroy(&floor_set);
+  }
+  assert_no_leak();
+}
+
+/* Three stored contacts of four segments, with one change each: the expectation is whether they are accepted. */
+static void test_restored(void **state)
+{
+  enum {
+    SOUND,
+    SWAPPED,
+    SWAPPED_SECOND,
+    REPEATED,
+    DESCENDING_SECOND,
+    NO_SEGMENT,
+    BEHIND_LAST,
+    BEYOND,
+    BEFORE,
+    NO_FEATURE,
+    GAP,
+    NORMAL,
+    AXIS,
+    N_CASES
+  };
+  static const body_ops fibre_ops = {.kind = "mock fibre", .segments = segments, .residual = residual, .velocity = velocity};
+  body                  fibre[4];
+  body                 *bodies[4];
+  contact_law           law[16] = {{.friction = 0.3}};
+  fibre_scene          *f;
+  field_table          *fields;
+  (void)state;
+  for (int i = 0; i < 4; ++i) fibre[i] = (body){.ops = &fibre_ops, .name = i % 2 ? "lower" : "upper", .n_blocks = 2}, bodies[i] = &fibre[i];
+  assert_ok(fibre_scene_create(4, bodies, law, &f));
+  assert_ok(field_table_create(&fields));
+  assert_ok(fibre_scene_fields(f, fields));
+  field_group *g = field_table_find_group(fields, "contact/fibres");
+  assert_non_null(g);
+  assert_ok(g->resize(g->context, 3));
+  int32_t *segment = *(int32_t **)field_group_find(g, "segment")->component[0];
+  uint8_t *feature = *(uint8_t **)field_group_find(g, "feature")->component[0];
+  double  *at = *(double **)field_group_find(g, "at")->component[0], *axis = *(double **)field_group_find(g, "axis")->component[0],
+         *normal = *(double **)field_group_find(g, "normal")->component[0], *gap = *(double **)field_group_find(g, "gap")->component[0];
+  for (int i = 0; i < N_CASES; ++i) {
+    static const int32_t sound[6] = {0, 2, 0, 3, 1, 2};
+    memcpy(segment, sound, sizeof sound);
+    memset(feature, 0, 9);
+    for (int k = 0; k < 6; ++k) at[k] = k % 2;
+    for (int k = 0; k < 18; ++k) axis[k] = 0.1 * k;
+    for (int k = 0; k < 9; ++k) normal[k] = k % 3 == 2;
+    for (int k = 0; k < 3; ++k) gap[k] = 1e-3;
+    switch (i) {
+    case SWAPPED: segment[0] = 1; break;
+    case SWAPPED_SECOND: segment[2] = 2; break;
+    case REPEATED: segment[3] = 2; break; /* two contacts of one pair */
+    case DESCENDING_SECOND: segment[1] = 3, segment[3] = 2; break;
+    case NO_SEGMENT: segment[0] = -1; break;
+    case BEHIND_LAST: segment[5] = 4; break;
+    case BEYOND: at[5] = 1.01; break;
+    case BEFORE: at[0] = -0.01; break;
+    case NO_FEATURE: feature[7] = 3; break;
+    case GAP: gap[2] = NAN; break;
+    case NORMAL: normal[8] = INFINITY; break;
+    case AXIS: axis[17] = NAN; break;
+    default: break;
+    }
+    const PetscErrorCode code = g->restored(g->context);
+    if (i == SOUND || i == REPEATED) assert_ok(code);
+    else if (code != PETSC_ERR_FILE_UNEXPECTED) fail_msg("change %d: code %d", i, (int)code);
+    error_clear();
+  }
+  field_table_destroy(&fields);
+  fibre_scene_destroy(&f);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_vertices), cmocka_unit_test(test_restored))

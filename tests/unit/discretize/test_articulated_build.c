@@ -64,6 +64,11 @@ static void test_size(void **state)
                 0.0, 1e-2);
   assert_close(sound(&m)->size, 3.0, 1e-14);
   drop(&m);
+  m = make_with("{links: {arm: {mass: 1, center_of_mass: [5, 3, 9.5], inertia: [1, 1, 1, 0, 0, 0]}}, "
+                "joints: {hinge: {type: revolute, child: arm, at: [5, 3, 7], axis: [0, 1, 0]}}}",
+                0.0, 1e-2);
+  assert_close(sound(&m)->size, 2.5, 1e-14);
+  drop(&m);
 }
 
 static void check_refused(const char *table, const char *joints, const char *message)

@@ -56,6 +56,20 @@ static void linear_fields(int arrangement, int basis)
     const int o = 4 - y.component[i];
     for (int a = 0; arrangement == MAC_STAGGERED && y.component[i] > 1 && a < 3; ++a) x[a] -= a == o ? 0.0 : 0.5 * c.s.grid.h;
     s[i] = 2.0 + v3_dot(rate[y.component[i]], x);
+    if (arrangement == MAC_COLOCATED) continue;
+    /* Its cells surround it; unused entries follow. */
+    double  mean[3] = {0.0, 0.0, 0.0}, center[3];
+    int     n       = 0, is_inside;
+    int32_t ijk[3];
+    for (; n < 4 && y.sample_cells[i][n] >= 0; ++n) {
+      mac_cell_center(&c.s.grid, y.cell_slot[y.sample_cells[i][n]], center);
+      v3_axpy(mean, 1.0, center);
+    }
+    for (int q = n; q < 4; ++q) assert_int_equal(y.sample_cells[i][q], -1);
+    mac_grid_cell(&c.s.grid, y.stress_slot[i], ijk);
+    is_inside = is_inner(&c.s.grid, ijk, 2);
+    if (y.component[i] < 2 || is_inside) assert_int_equal(n, y.component[i] < 2 ? 1 : 4);
+    for (int a = 0; a < 3 && (y.component[i] < 2 || is_inside); ++a) assert_close(mean[a] / n, x[a], 1e-14);
   }
   sparse_rows_apply(&y.GT, p, force_p);
   sparse_rows_apply(&y.DT, s, force_s);
@@ -669,6 +683,49 @@ static bool         hill(const double x[3])
   return x[2] < 0.3 + 0.3 * x[0] && x[0] + x[1] < 1.3 && !is_in_block;
 }
 
+/* Friction and rest density of cells in solids are means of the cells with material around them. */
+static void cells_in_solids_have_the_constants_around_them(void **unused)
+{
+  (void)unused;
+  const double   normal[3] = {-0.28, 0.0, 0.96};
+  mac_scene      c;
+  mac_scene_spec m = {.h = 1.0 / 12, .n = {16, 6, 12}, .wall = MAC_ALL_SMOOTH, .density = 1600.0, .friction = 0.5};
+  mac_system     y = {0};
+  level_set     *plane;
+  int            n_tested = 0;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_plane(normal, 0.3, &plane));
+  const mac_solid solid = {.n = 1, .sets = &plane, .frame = mac_frame_at(0.0, 0.0, 0.0), .friction = 0.3};
+  const mac_grid *g     = &c.s.grid;
+  for (int64_t i = 0; i < g->n_slots; ++i) {
+    double x[3];
+    mac_cell_center(g, i, x);
+    const bool has      = v3_dot(normal, x) > 0.3;
+    c.s.friction[i]     = has ? 0.1 + 0.01 * (double)(i % 7) : 0.0;
+    c.s.rest_density[i] = has ? 1600.0 + (double)(i % 11) : 0.0;
+  }
+  assert_ok(mac_system_assemble(&c.s, &c.o, 1, &solid, 0.01, &y));
+  for (int64_t i = 0; i < y.n_cells; ++i) {
+    double         friction = 0.0, density = 0.0;
+    int            n  = 0;
+    const int32_t *at = y.ijk[i];
+    if (y.weights.cell_fluid[y.cell_slot[i]] > 0.0 || c.s.rest_density[y.cell_slot[i]] > 0.0) continue;
+    for (int a = -1; a <= 1; ++a)
+      for (int b = -1; b <= 1; ++b)
+        for (int d = -1; d <= 1; ++d) {
+          const int64_t slot = mac_grid_slot(g, at[0] + a, at[1] + b, at[2] + d);
+          if (slot < 0 || !(c.s.rest_density[slot] > 0.0)) continue;
+          friction += c.s.friction[slot], density += c.s.rest_density[slot], ++n;
+        }
+    if (n == 0) continue;
+    assert_close(y.friction[i], friction / n, 1e-15);
+    assert_close(y.rest_density[i], density / n, 1e-12 * 1600.0);
+    ++n_tested;
+  }
+  assert_true(n_tested > 0);
+  mac_system_destroy(&y), level_set_destroy(&plane), mac_scene_destroy(&c);
+}
+
 /* Cells that a solid cuts are compared by the density in their open part; with ghost values density does not count. */
 static void check_active_cells(bool has_solid, int fractions)
 {
@@ -795,5 +852,5 @@ TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(
           cmocka_unit_test(all_sides_have_the_same_boundary_condition), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(hydrostatics), cmocka_unit_test(the_same_bits_on_any_number_of_threads),
           cmocka_unit_test(friction_of_solids_stops_sliding), cmocka_unit_test(bodies_on_the_floor),
-          cmocka_unit_test(hollow_bodies_carry_their_content), cmocka_unit_test(walls_slow_material_that_lies_on_them),
-          cmocka_unit_test(faces_above_the_surface_are_accelerated))
+          cmocka_unit_test(cells_in_solids_have_the_constants_around_them), cmocka_unit_test(hollow_bodies_carry_their_content),
+          cmocka_unit_test(walls_slow_material_that_lies_on_them), cmocka_unit_test(faces_above_the_surface_are_accelerated))

@@ -102,6 +102,7 @@ static void linear_fields_are_exact(void **state)
       m3_mulv(v, A, x);
       assert_close(s->u[axis][i], v[axis] + v0[axis], 1e-13 * 4);
     }
+    s->pressure[i] = (double)(i + 1);
   }
   assert_int_equal(fixture_end(d).code, STEP_OK);
   p = d->bodies.particles[0];
@@ -111,6 +112,9 @@ static void linear_fields_are_exact(void **state)
     m3_mulv(v, A, x);
     for (int a = 0; a < 3; ++a) assert_close(p->v[a][i], v[a] + v0[a], 1e-11);
     for (int q = 0; q < 9; ++q) assert_close(p->C[q][i], A[q], 1e-11);
+    const int64_t slot = mac_grid_slot(&s->grid, (int32_t)(x[0] / h), (int32_t)(x[1] / h), (int32_t)(x[2] / h));
+    assert_close(d->seen[0].pressure[i], (double)(slot + 1), 0.0); /* of its cell */
+    assert_close(d->seen[0].density[i], s->rho[slot], 0.0);
   }
   mac_domain_destroy(&d);
   material_destroy(&sand);

@@ -4,6 +4,7 @@
 #include "core/math3.h"
 #include "discretize/rod/cayley.h"
 #include "discretize/rod/corde.h"
+#include "rod_fixture.h"
 
 static uint64_t state = 3;
 static double   uniform(double lo, double hi) /* splitmix64 */
@@ -180,5 +181,29 @@ static void test_frame_indifference(void **unused)
   assert_true(isnan(v[0]));
 }
 
-TEST_MAIN(cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite), cmocka_unit_test(test_published_strain),
-          cmocka_unit_test(test_frame_indifference))
+/* Diagonal inertia about the world axes: mass of nodes; moments of inertia of segments with an elliptic section. */
+static void test_inertia(void **unused)
+{
+  (void)unused;
+  const double tangent[3] = {1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0}, director[3] = {2.0 / 3.0, 1.0 / 3.0, -2.0 / 3.0},
+               across[3] = {-2.0 / 3.0, 2.0 / 3.0, -1.0 / 3.0}, length = 0.1;
+  const double radii[2] = {0.02, 0.01}, mass = 1000.0 * M_PI * radii[0] * radii[1] * length;
+  rod_case     c;
+  double       scale[3 * 7];
+  rod_case_open("model: corde, section: {ellipse: {radii: [0.02, 0.01]}}, director: [2, 1, -2], segments: 3, "
+                "curve: {line: {from: [0, 0, 0], to: [0.1, 0.2, 0.2]}}",
+                NULL, &c);
+  assert_int_equal(c.b->n_blocks, 7);
+  assert_ok(c.base->ops->mass(c.base, scale));
+  for (int i = 0; i < 7; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const double along = 0.25 * mass * radii[0] * radii[0], side = 0.25 * mass * radii[1] * radii[1];
+      const double moment = (along + side) * tangent[k] * tangent[k] + side * director[k] * director[k] + along * across[k] * across[k];
+      assert_close(scale[3 * i + k], i % 2 ? moment : i == 0 || i == 6 ? 0.5 * mass : mass, 1e-13 * mass);
+    }
+  rod_case_close(&c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_inertia), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite),
+          cmocka_unit_test(test_published_strain), cmocka_unit_test(test_frame_indifference))

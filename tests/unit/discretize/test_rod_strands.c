@@ -55,6 +55,12 @@ static void curves(void **unused)
   for (int i = 0; i < 7; ++i)
     for (int k = 0; k < 2; ++k) assert_close(c.b->strands.x[3 * i + k], expected[i][k], 1e-15);
   rod_case_close(&c);
+  /* Segments longer than 1 m. */
+  open_sound("curve: {line: {from: [0, 0, 0], to: [6, 0, 8]}}, segment_length: 5, section: {circle: 0.01}", &c);
+  assert_int_equal(c.b->strands.n_nodes, 3);
+  assert_close(c.b->strands.x[3], 3.0, 1e-15);
+  assert_close(c.b->strands.x[5], 4.0, 1e-15);
+  rod_case_close(&c);
   assert_no_leak();
 }
 
@@ -72,16 +78,18 @@ static void copies(void **unused)
              patterns[p]);
     open_sound(text, &c);
     const rod_strands *s     = &c.b->strands;
-    double             least = INFINITY, mass = 0.0;
+    double             least = INFINITY, mass = 0.0, square = 0.0;
     assert_int_equal(s->n_strands, 50);
     for (int i = 0; i < 50; ++i) {
       const double *x = s->x + 3 * s->node_start[i];
       assert_true(hypot(x[0] - 1.0, x[1] - 1.0) <= 0.3 * (1.0 + 1e-14) && x[2] == 1.0);
+      square += (x[0] - 1.0) * (x[0] - 1.0) + (x[1] - 1.0) * (x[1] - 1.0);
       assert_int_equal(s->strand[s->segment_start[i] + 3], i);
       assert_int_equal(s->segment[2 * s->segment_start[i]], s->node_start[i]);
       for (int j = 0; j < i; ++j) least = fmin(least, hypot(x[0] - s->x[3 * s->node_start[j]], x[1] - s->x[3 * s->node_start[j] + 1]));
     }
     assert_true(least > (p < 2 ? 0.05 : 1e-6));
+    if (p == 0) assert_close(square / 50.0, 0.5 * 0.3 * 0.3, 1e-14); /* of a disc */
     for (int64_t i = 0; i < s->n_nodes; ++i) mass += c.b->mass[i];
     assert_close(mass, 50.0 * 1000.0 * M_PI * 1e-4, 1e-10);
     rod_case_close(&c);
