@@ -181,6 +181,9 @@ typedef struct {
 
 /* ---- points and level sets ----------------------------------------------------------------------------------------------------- */
 
+/* Start of a pair: its attachment is known, or its point is inside at the start of the step; or the point is outside. */
+enum { START_ATTACHED, START_OUTSIDE };
+
 /* The pairs of a step, one array per quantity. */
 struct penalty_contact {
   int             n_bodies;
@@ -207,13 +210,14 @@ struct penalty_contact {
   int64_t                  n, capacity;
   const contact_candidate *candidate; /* [n], owned by `search` */
   double                  *origin;    /* [n][3] of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
-  double                  *X;         /* [n][3] in the frame of the object; defined if has_X */
-  uint8_t                 *has_X;     /* the pair is known, or its point is inside at the start of the step */
+  uint8_t                 *start;     /* START_ATTACHED or START_OUTSIDE */
+  double                  *X;  /* [n][3] attachment at the start, or point of entry in the last evaluation; in the frame of the object */
+  double                  *Z0; /* [n][3] point at the start of the step, in the frame of the object */
   double                  *k;
   relax_cone              *cone;
   restitution             *bounce;
   level_set_inset         *inset;  /* [n] of the object; depth 0: not used */
-  double                  *phi0;   /* [n] level set at the start of the step; defined for pairs with damping */
+  double                  *phi0;   /* [n] level set at Z0 */
   double                  *lagged; /* [n][3] in the frame of the object: lagged force or friction; not for CONTACT_IMPLICIT */
 
   /* Results of the last evaluation. */
