@@ -89,16 +89,19 @@ static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
 }
 
 typedef struct {
-  contact_candidate q;                          /* input of contact_rows_build: key, i_source, i_object (number of the mesh), i_point */
-  mesh_attachment   X;                          /* attachment at the start of the step */
-  int32_t     side, source_frame, object_frame; /* frames of a rigid point and a rigid surface; -1: weighted point, deforming surface */
-  bool        is_new;                           /* created in this step, with the attachment of the first collision detected */
-  bool        is_reached; /* whether the trajectory to the last evaluated state collides; if not, a new pair has no force */
-  bool        is_late;    /* created by the evaluation at the end of the step: active, but without force in this step */
-  relax_cone  cone;
-  double      k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
-  restitution bounce;
-  double      lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
+  contact_candidate q; /* input of contact_rows_build: key, i_source, i_object (number of the mesh), i_point */
+  mesh_attachment
+      X; /* attachment at the start of the step; of a new pair: the point of entry on the trajectory to the last evaluated state */
+  mesh_attachment first;                            /* X when the pair was created or changed its side: the reference of its rate */
+  double          X_d[3][12];                       /* of a new pair: gradients of the weights of X, see relax_mesh_cone_entering */
+  int32_t         side, source_frame, object_frame; /* frames of a rigid point and a rigid surface; -1: weighted point, deforming surface */
+  bool            is_new;                           /* created in this step */
+  bool            is_reached; /* whether the trajectory to the last evaluated state collides; if not, a new pair has no force */
+  bool            is_late;    /* created by the evaluation at the end of the step: active, but without force in this step */
+  relax_cone      cone;
+  double          k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
+  restitution     bounce;
+  double          lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
                                 * rotates with it */
   /* results of the last evaluation */
   double          Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* gain of the spring; its gradient by the motion of the point */
