@@ -52,12 +52,13 @@ static void scale_force_by_rate(const penalty_contact *c, int64_t i, const level
 
 /* Force f_b of pair i on its point at Z_b, in the frame of the object, with its derivative by Z_b [9] (may be NULL). Y_b: the relaxed
  * attachment at Z_b; returns its state. A lagged force can act although the contact has ended during the step. */
-static relax_state evaluate_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b)
+static relax_state evaluate_law(penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b)
 {
-  const level_set  *phi = level_set_of(c, i);
-  const double     *X   = c->has_X[i] ? c->X + 3 * i : NULL;
-  double            A[9], W[3];
-  const relax_state state = relax_level_set(phi, &c->cone[i], X, Z_b, Y_b, K_b ? A : NULL);
+  const level_set *phi = level_set_of(c, i);
+  double           A[9], W[3];
+  relax_state      state;
+  if (c->start[i] == START_ATTACHED) state = relax_level_set(phi, &c->cone[i], c->X + 3 * i, Z_b, Y_b, K_b ? A : NULL);
+  else state = relax_level_set_entering(phi, &c->cone[i], c->Z0 + 3 * i, c->phi0[i], Z_b, c->X + 3 * i, Y_b, K_b ? A : NULL);
   if (c->scheme == CONTACT_IMPLICIT) v3_set(f_b, 0.0, 0.0, 0.0);
   else v3_copy(f_b, c->lagged + 3 * i);
   if (K_b) m3_zero(K_b);
@@ -76,8 +77,7 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
   double          *f   = c->lagged + 3 * i, Y[3], W[3];
   v3_set(f, 0.0, 0.0, 0.0);
   c->gain[i] = 1.0;
-  if (c->bounce[i].damping > 0.0) c->phi0[i] = level_set_value(phi, Z_b);
-  if (c->scheme == CONTACT_IMPLICIT || !c->has_X[i]) return;
+  if (c->scheme == CONTACT_IMPLICIT || c->start[i] == START_OUTSIDE) return;
   if (relax_level_set(phi, &c->cone[i], c->X + 3 * i, Z_b, Y, NULL) == RELAX_INACTIVE) return;
   if (c->scheme == CONTACT_LAGGED_CONTACT) add_spring(c->k[i], Y, Z_b, NULL, f, NULL);
   else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, NULL) != RELAX_INACTIVE) add_spring(c->k[i], Y, W, NULL, f, NULL);
@@ -300,7 +300,7 @@ static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[
   if (length > 0.0) v3_scale(n, 1.0 / length, n);
   v3_copy(W, Z_b);
   v3_axpy(W, -phi, n);
-  if (c->has_X[i]) v3_sub(t, c->X + 3 * i, W);
+  if (c->state[i] != RELAX_FIRST) v3_sub(t, c->X + 3 * i, W);
   const double r = relax_cone_length(&c->cone[i], n, t), limit = c->cone[i].mu * fabs(phi);
   if (r > limit) v3_scale(t, limit / r, t);
   for (int j = 0; j < 3; ++j) miss[j] = f_b[j] - k * (W[j] - Z_b[j] + t[j]);
@@ -525,7 +525,7 @@ void penalty_contact_destroy(penalty_contact **out)
   contact_points_destroy(&c->points);
   contact_forces_destroy(&c->forces);
   MEMORY_FREE(&c->law, &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->inset,
-              &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X, out);
+              &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->start, &c->Z0, out);
 }
 
 PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids)
@@ -591,7 +591,7 @@ static PetscErrorCode reserve_pairs(penalty_contact *c, int64_t n)
   PetscFunctionBeginUser;
   PetscCall(MEMORY_RESERVE("contact pairs", n, &c->capacity, ARRAY(c->origin, 3), ARRAY(c->X, 3), ARRAY(c->k, 1), ARRAY(c->cone, 1),
                            ARRAY(c->bounce, 1), ARRAY(c->phi0, 1), ARRAY(c->gain, 1), ARRAY(c->inset, 1), ARRAY(c->lagged, 3),
-                           ARRAY(c->state, 1), ARRAY(c->Z, 3), ARRAY(c->Y_b, 3), ARRAY(c->f, 3), ARRAY(c->has_X, 1)));
+                           ARRAY(c->state, 1), ARRAY(c->Z, 3), ARRAY(c->Y_b, 3), ARRAY(c->f, 3), ARRAY(c->start, 1), ARRAY(c->Z0, 3)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -613,15 +613,19 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   const rigid_frame *o = &frames0[object->frame];
   double             x_b[3];
   rigid_frame_to_local(o, q->x, x_b);
-  c->has_X[i] = q->attachment >= 0;
-  if (c->has_X[i]) {
+  v3_copy(c->Z0 + 3 * i, x_b);
+  v3_copy(c->X + 3 * i, x_b);
+  c->phi0[i]  = level_set_value(level_set_of(c, i), x_b);
+  c->start[i] = START_OUTSIDE;
+  if (q->attachment >= 0) {
+    c->start[i] = START_ATTACHED;
     v3_copy(c->X + 3 * i, pair_table_attachment(c->known, q->attachment));
     c->bounce[i].speed = pair_table_speed(c->known, q->attachment);
   }
   /* A point inside at the start of the step (for example bodies placed in contact by the job) has its attachment from the start, and
    * therefore friction in its first step. */
-  else
-    c->has_X[i] = relax_level_set(level_set_of(c, i), &c->cone[i], NULL, x_b, c->X + 3 * i, NULL) != RELAX_INACTIVE;
+  else if (relax_level_set(level_set_of(c, i), &c->cone[i], NULL, x_b, c->X + 3 * i, NULL) != RELAX_INACTIVE)
+    c->start[i] = START_ATTACHED;
   start_lagged_force(c, i, x_b);
 }
 

@@ -120,7 +120,7 @@ static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_poin
   const contact_source *source = &c->sources[i_source];
   const contact_law    *law    = &c->law[(int64_t)source->body_id * c->n_bodies + c->mesh[i_mesh].body_id];
   mesh_pair            *p      = &c->pair[c->n];
-  *p                           = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .gain = 1.0};
+  *p                = (mesh_pair){.X = *X, .first = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .gain = 1.0};
   p->cone           = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   p->bounce.damping = law->damping;
   p->q              = (contact_candidate){.key        = {source->body_id, c->mesh[i_mesh].body_id, id},
@@ -691,28 +691,112 @@ static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
   return a->i_source == b->i_source && a->id == b->id && a->i_mesh == b->i_mesh;
 }
 
+/* ---- point of entry ------------------------------------------------------------------------------------------------------ */
+
+/* Trajectories of a point (0) and of the corners of a triangle (1 to 3) between the start of the step and the evaluated state. */
+typedef struct {
+  double from[4][3], move[4][3];
+} entry_path;
+
+static void find_entry_path(const mesh_contact *c, const mesh_candidate *q, const rigid_frame *frames, entry_path *p)
+{
+  const contact_surface *s      = &c->mesh[q->i_mesh];
+  const int32_t         *corner = s->topology->tri + 3 * (int64_t)q->triangle;
+  const double          *Z      = c->point_end + 3 * (int64_t)q->point;
+  v3_copy(p->from[0], q->x0);
+  if (s->frame >= 0) { /* relative to the surface: the force is a function of the position of the point in its axes */
+    double own[3];
+    rigid_frame_to_local(&c->frames0[s->frame], q->x0, own);
+    rigid_frame_to_world(&frames[s->frame], own, p->from[0]);
+  }
+  v3_sub(p->move[0], Z, p->from[0]);
+  for (int k = 0; k < 3; ++k) {
+    const double *x = s->x + 3 * (int64_t)corner[k], *x0 = s->frame >= 0 ? x : s->x0 + 3 * (int64_t)corner[k];
+    v3_copy(p->from[1 + k], x0);
+    v3_sub(p->move[1 + k], x, x0);
+  }
+}
+
+/* Residual of point - sum weight_i corner_i = 0 at the time t, and its derivative J [9] by t, weight 1 and weight 2. */
+static void entry_residual(const entry_path *p, double t, const double w[3], double F[3], double J[9])
+{
+  double at[4][3];
+  for (int k = 0; k < 4; ++k) {
+    v3_copy(at[k], p->from[k]);
+    v3_axpy(at[k], t, p->move[k]);
+  }
+  for (int j = 0; j < 3; ++j) {
+    F[j]     = at[0][j] - w[0] * at[1][j] - w[1] * at[2][j] - w[2] * at[3][j];
+    J[3 * j] = p->move[0][j] - w[0] * p->move[1][j] - w[1] * p->move[2][j] - w[2] * p->move[3][j];
+    for (int k = 1; k < 3; ++k) J[3 * j + k] = at[1][j] - at[1 + k][j];
+  }
+}
+
+/* X: the point of the triangle in which the trajectory enters, as a function of the evaluated state, with its gradients X_d. The collision h has the
+ * tolerance of the collision detection, which the residual of the step would show as noise; Newton's method removes it. A grazing trajectory keeps
+ * the collision, without derivative. */
+static void find_entry(const mesh_contact *c, const mesh_candidate *q, const mesh_hit *h, double time, const rigid_frame *frames,
+                       mesh_attachment *X, double X_d[3][12])
+{
+  enum { ITERATIONS = 3 };
+  static const double GRAZING = 1e-9, BEYOND = 1e-6;
+  entry_path          p;
+  double              t          = time, w[3], F[3], J[9], inverse[9] = {0.0}, d[3];
+  bool                is_regular = true;
+  *X                             = (mesh_attachment){q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
+  memset(X_d, 0, 3 * sizeof *X_d);
+  find_entry_path(c, q, frames, &p);
+  v3_copy(w, h->weight);
+  for (int k = 0; k <= ITERATIONS && is_regular; ++k) {
+    entry_residual(&p, t, w, F, J);
+    double size[3] = {0.0, 0.0, 0.0}; /* lengths of the columns */
+    for (int i = 0; i < 9; ++i) size[i % 3] += J[i] * J[i];
+    is_regular = fabs(m3_det(J)) > GRAZING * sqrt(size[0] * size[1] * size[2]);
+    if (!is_regular) break;
+    (void)m3_inverse(inverse, J);
+    if (k == ITERATIONS) break; /* the inverse at the solution */
+    m3_mulv(d, inverse, F);
+    t -= d[0], w[1] -= d[1], w[2] -= d[2], w[0] = 1.0 - w[1] - w[2];
+  }
+  for (int i = 0; i < 3; ++i) is_regular = is_regular && w[i] > -BEYOND;
+  if (!is_regular) return;
+  double sum = 0.0;
+  for (int i = 0; i < 3; ++i) sum += X->weight[i] = fmax(0.0, w[i]);
+  v3_scale(X->weight, 1.0 / sum, X->weight);
+  /* J d(t, w_1, w_2) = -t (dZ - sum w_i dP_i) */
+  for (int i = 1; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      X_d[i][j] = -t * inverse[3 * i + j];
+      for (int k = 0; k < 3 && c->mesh[q->i_mesh].frame < 0; ++k) X_d[i][3 + 3 * k + j] = t * w[k] * inverse[3 * i + j];
+    }
+  for (int j = 0; j < 12; ++j) X_d[0][j] = -X_d[1][j] - X_d[2][j];
+}
+
 /* Create or update the pair of one point and one surface with candidates [i, end). `first`: the earliest collision; infinite time: none. */
-static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t first, bool is_late)
+static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t first, const rigid_frame *frames, bool is_late)
 {
   const mesh_candidate *q = &c->candidate[first];
   const mesh_hit       *h = &c->hit[first];
   PetscFunctionBegin;
-  mesh_pair *before = q->pair >= 0 ? &c->pair[q->pair] : NULL;
+  mesh_pair *pair = q->pair >= 0 ? &c->pair[q->pair] : NULL;
   if (!(c->hit_time[first] <= 1.0)) {
-    if (before) before->is_reached = false;
+    if (pair) pair->is_reached = false;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  const mesh_attachment X    = {q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
-  const int32_t         side = h->side;
-  if (before) { /* keep the first attachment, so that the residual is one function for Newton, unless the approach is now from the other side */
-    before->is_reached = true;
-    if (before->side != side) before->X = X, before->side = side;
-    PetscFunctionReturn(PETSC_SUCCESS);
+  mesh_attachment X;
+  double          X_d[3][12];
+  find_entry(c, q, h, c->hit_time[first], frames, &X, X_d);
+  if (!pair) {
+    for (int64_t k = i; k < end; ++k) c->candidate[k].pair = (int32_t)c->n;
+    PetscCall(add_pair(c, q->i_source, q->i_point, q->id, q->x0, q->i_mesh, &X, h->side));
+    pair          = &c->pair[c->n - 1];
+    pair->is_new  = true;
+    pair->is_late = is_late;
   }
-  for (int64_t k = i; k < end; ++k) c->candidate[k].pair = (int32_t)c->n;
-  PetscCall(add_pair(c, q->i_source, q->i_point, q->id, q->x0, q->i_mesh, &X, side));
-  c->pair[c->n - 1].is_new  = true;
-  c->pair[c->n - 1].is_late = is_late;
+  pair->is_reached = true;
+  if (pair->side != h->side) pair->first = X, pair->side = h->side;
+  pair->X = X;
+  memcpy(pair->X_d, X_d, sizeof X_d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -732,7 +816,7 @@ static PetscErrorCode detect_collisions(mesh_contact *c, const double *v, const 
   for (int64_t i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end)
       ;
-    if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first_hit(c, i, end), is_late));
+    if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first_hit(c, i, end), frames, is_late));
   }
   if (c->n > before) PetscCall(list_pairs(c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -908,8 +992,8 @@ static void add_gain(const contact_surface *s, const mesh_pair *p, mesh_relaxati
   v3_sub(pull, r->Y, p->Z);
   m3_outer(outer, pull, p->gain_slope);
   for (int k = 0; k < 3; ++k) {
-    const int j = mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->X.triangle + k]);
-    m3_axpy(B + 9 * (j - 1), -p->X.weight[k] / p->gain, outer);
+    const int j = mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->first.triangle + k]);
+    m3_axpy(B + 9 * (j - 1), -p->first.weight[k] / p->gain, outer);
   }
 }
 
@@ -970,7 +1054,7 @@ static void start_lagged_force(mesh_contact *c, int64_t i)
   v3_set(p->lagged, 0.0, 0.0, 0.0);
   relax_mesh_cone(s->topology, s->x0, &p->cone, s->rest, &p->X, p->q.x, false, &r);
   if (!spring_force(p, p->q.x, &r, lagged)) return;
-  p->X = r.at;
+  p->X = p->first = r.at;
   if (c->scheme != CONTACT_LAGGED_CONTACT) {
     relax_mesh(s->topology, s->x0, 0.0, &p->X, p->q.x, false, &r);
     spring_force(p, p->q.x, &r, f);
@@ -998,7 +1082,7 @@ static bool find_spring(const mesh_contact *c, mesh_pair *p, bool with_tangent, 
 static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *frames)
 {
   const contact_surface *s    = &c->mesh[p->q.i_object];
-  const int32_t         *v    = s->topology->tri + 3 * (int64_t)p->X.triangle;
+  const int32_t         *v    = s->topology->tri + 3 * (int64_t)p->first.triangle;
   const int              o    = p->object_frame;
   const double          *from = o < 0 ? s->x0 : s->x;
   double                 e1[3], e2[3], n[3], carried[3], slope;
@@ -1014,8 +1098,8 @@ static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *fr
   } else {
     v3_copy(carried, p->q.x);
     for (int k = 0; k < 3; ++k) {
-      v3_axpy(carried, p->X.weight[k], s->x + 3 * (int64_t)v[k]);
-      v3_axpy(carried, -p->X.weight[k], s->x0 + 3 * (int64_t)v[k]);
+      v3_axpy(carried, p->first.weight[k], s->x + 3 * (int64_t)v[k]);
+      v3_axpy(carried, -p->first.weight[k], s->x0 + 3 * (int64_t)v[k]);
     }
   }
   p->bounce.rate = (v3_dot(n, carried) - v3_dot(n, p->Z)) / c->dt;
@@ -1034,11 +1118,12 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   else {
     rigid_frame_to_world(&frames[p->source_frame], p->origin, p->Z);
   }
-  relax_mesh_cone(s->topology, s->x, &p->cone, s->rest, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
+  relax_mesh_cone_entering(s->topology, s->x, &p->cone, s->rest, &p->X, p->is_new ? (const double(*)[12])p->X_d : NULL, p->Z,
+                           with_tangent && c->scheme == CONTACT_IMPLICIT, r);
   if (p->bounce.damping > 0.0 && c->scheme == CONTACT_IMPLICIT) {
     find_gain(c, p, frames);
     for (int k = 0; k < 3 && with_tangent && p->object_frame < 0; ++k)
-      mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->X.triangle + k]);
+      mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->first.triangle + k]);
   }
   v3_copy(p->Y, r->Y);
   v3_scale(p->normal, p->side, r->normal);

@@ -534,6 +534,13 @@ relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, co
 void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, const mesh_attachment *X,
                      const double Z[3], bool with_derivatives, mesh_relaxation *out)
 {
+  relax_mesh_cone_entering(mesh, x, cone, rest, X, NULL, Z, with_derivatives, out);
+}
+
+void relax_mesh_cone_entering(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest,
+                              const mesh_attachment *X, const double (*X_d)[12], const double Z[3], bool with_derivatives,
+                              mesh_relaxation *out)
+{
   walk   w     = {{mesh, x, Z, cone, rest}, with_derivatives, out, -1, -1};
   int    place = ON_TRIANGLE, next = ON_TRIANGLE;
   double pull[3];
@@ -541,6 +548,14 @@ void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax
   out->n_places  = 0;
   out->is_capped = false;
   forget_derivatives(&w);
+  if (with_derivatives && X_d) {
+    int col[3];
+    corner_columns(&w, col);
+    for (int i = 0; i < 3; ++i) {
+      v3_copy(out->d_weight[i], X_d[i]);
+      for (int k = 0; k < 3; ++k) v3_copy(out->d_weight[i] + 3 * col[k], X_d[i] + 3 + 3 * k);
+    }
+  }
   while (next && out->n_places <= RELAX_MESH_MAX_MOVES) {
     place                       = next;
     out->place[out->n_places++] = (uint8_t)place;

@@ -73,6 +73,11 @@ void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const
  * relax_mesh. */
 void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, const mesh_attachment *X,
                      const double Z[3], bool with_derivatives, mesh_relaxation *out);
+/* As relax_mesh_cone, for an attachment X that depends on the state, in the step in which the contact begins: X_d [3][12] are the gradients of its
+ * weights by Z and by the positions of the three corners of its triangle; NULL: X is constant. */
+void relax_mesh_cone_entering(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest,
+                              const mesh_attachment *X, const double (*X_d)[12], const double Z[3], bool with_derivatives,
+                              mesh_relaxation *out);
 /* Friction cone in a deformed triangle, for relax_cone_length: `direction` is the current direction, or the normal of the triangle if the
  * projected direction vanishes. */
 relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle);

@@ -89,16 +89,19 @@ static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
 }
 
 typedef struct {
-  contact_candidate q;                          /* input of contact_rows_build: key, i_source, i_object (number of the mesh), i_point */
-  mesh_attachment   X;                          /* attachment at the start of the step */
-  int32_t     side, source_frame, object_frame; /* frames of a rigid point and a rigid surface; -1: weighted point, deforming surface */
-  bool        is_new;                           /* created in this step, with the attachment of the first collision detected */
-  bool        is_reached; /* whether the trajectory to the last evaluated state collides; if not, a new pair has no force */
-  bool        is_late;    /* created by the evaluation at the end of the step: active, but without force in this step */
-  relax_cone  cone;
-  double      k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
-  restitution bounce;
-  double      lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
+  contact_candidate q; /* input of contact_rows_build: key, i_source, i_object (number of the mesh), i_point */
+  mesh_attachment
+      X; /* attachment at the start of the step; of a new pair: the point of entry on the trajectory to the last evaluated state */
+  mesh_attachment first;                            /* X when the pair was created or changed its side: the reference of its rate */
+  double          X_d[3][12];                       /* of a new pair: gradients of the weights of X, see relax_mesh_cone_entering */
+  int32_t         side, source_frame, object_frame; /* frames of a rigid point and a rigid surface; -1: weighted point, deforming surface */
+  bool            is_new;                           /* created in this step */
+  bool            is_reached; /* whether the trajectory to the last evaluated state collides; if not, a new pair has no force */
+  bool            is_late;    /* created by the evaluation at the end of the step: active, but without force in this step */
+  relax_cone      cone;
+  double          k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
+  restitution     bounce;
+  double          lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
                                 * rotates with it */
   /* results of the last evaluation */
   double          Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* gain of the spring; its gradient by the motion of the point */
@@ -181,6 +184,9 @@ typedef struct {
 
 /* ---- points and level sets ----------------------------------------------------------------------------------------------------- */
 
+/* Start of a pair: its attachment is known, or its point is inside at the start of the step; or the point is outside. */
+enum { START_ATTACHED, START_OUTSIDE };
+
 /* The pairs of a step, one array per quantity. */
 struct penalty_contact {
   int             n_bodies;
@@ -207,13 +213,14 @@ struct penalty_contact {
   int64_t                  n, capacity;
   const contact_candidate *candidate; /* [n], owned by `search` */
   double                  *origin;    /* [n][3] of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
-  double                  *X;         /* [n][3] in the frame of the object; defined if has_X */
-  uint8_t                 *has_X;     /* the pair is known, or its point is inside at the start of the step */
+  uint8_t                 *start;     /* START_ATTACHED or START_OUTSIDE */
+  double                  *X;  /* [n][3] attachment at the start, or point of entry in the last evaluation; in the frame of the object */
+  double                  *Z0; /* [n][3] point at the start of the step, in the frame of the object */
   double                  *k;
   relax_cone              *cone;
   restitution             *bounce;
   level_set_inset         *inset;  /* [n] of the object; depth 0: not used */
-  double                  *phi0;   /* [n] level set at the start of the step; defined for pairs with damping */
+  double                  *phi0;   /* [n] level set at Z0 */
   double                  *lagged; /* [n][3] in the frame of the object: lagged force or friction; not for CONTACT_IMPLICIT */
 
   /* Results of the last evaluation. */

@@ -14,10 +14,11 @@ static relax_state inactive(const double *Z, double *Y, double *Y_Z)
   return RELAX_INACTIVE;
 }
 
-static relax_state stick(const double *X, double *Y, double *Y_Z)
+static relax_state stick(const double *X, const double *X_Z, double *Y, double *Y_Z)
 {
   v3_copy(Y, X);
   penalty_relaxation_clear(Y_Z);
+  if (Y_Z && X_Z) m3_copy(Y_Z, X_Z);
   return RELAX_STICK;
 }
 
@@ -98,15 +99,14 @@ static void length_gradient(const relax_cone *cone, const double *n, const doubl
   m3_mulv_t(q, n_Z, dr);
 }
 
-relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *cone, const double *X, const double Z[3], double Y[3],
-                                double *Y_Z)
+/* relax_implicit_cone at a point Z inside, with the derivative X_Z [9] of an attachment that depends on Z; NULL: it does not. */
+static relax_state relax_inside(const relax_surface *surface, const relax_cone *cone, const double *X, const double *X_Z, const double Z[3],
+                                double Y[3], double *Y_Z)
 {
-  /* Most candidates are outside: for them only the value of phi is computed. */
-  if (surface->eval(surface->context, Z, NULL, NULL) >= 0.0) return inactive(Z, Y, Y_Z);
   const double mu = cone->mu;
   double       phi, g[3], W[3], W_Z[9], n[3], n_Z[9];
   if (!penalty_relaxation_project(surface, Z, &phi, g, W, Y_Z ? W_Z : NULL, n, Y_Z ? n_Z : NULL))
-    return X ? stick(X, Y, Y_Z) : inactive(Z, Y, Y_Z);
+    return X ? stick(X, X_Z, Y, Y_Z) : inactive(Z, Y, Y_Z);
   if (!X) {
     v3_copy(Y, W);
     if (Y_Z) m3_copy(Y_Z, W_Z);
@@ -116,7 +116,7 @@ relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *
   const double h = -phi;
   v3_sub(d, X, W);
   const double r = relax_cone_length(cone, n, d);
-  if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z);
+  if (r <= mu * h && mu > 0.0) return stick(X, X_Z, Y, Y_Z);
 
   /* On the straight line from X to W to the point K, where the force reaches the cone; then projection onto the surface. */
   const double s = r > 0.0 ? mu * h / r : 0.0;
@@ -127,16 +127,49 @@ relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *
     m3_identity(D);
   }
   if (!Y_Z) return RELAX_SLIDE;
-  /* r ds/dZ = -mu g - s dr/dZ = -mu g + s (W_Z^T dr - q), for phi < 0; d (ds/dZ) = e (r ds/dZ). */
-  double e[3] = {0.0, 0.0, 0.0}, dr[3], q[3], ds[3], m[9];
+  /* r ds/dZ = -mu g - s dr/dZ = -mu g + s ((W_Z - X_Z)^T dr - q), for phi < 0; d (ds/dZ) = e (r ds/dZ). */
+  double e[3] = {0.0, 0.0, 0.0}, dr[3], q[3], ds[3], ds_X[3] = {0.0, 0.0, 0.0}, m[9];
   if (r > 0.0) v3_scale(e, 1.0 / r, d);
   length_gradient(cone, n, n_Z, d, r, dr, q);
   m3_mulv_t(ds, W_Z, dr);
-  for (int j = 0; j < 3; ++j) ds[j] = s * (ds[j] - q[j]) - mu * g[j];
+  if (X_Z) m3_mulv_t(ds_X, X_Z, dr);
+  for (int j = 0; j < 3; ++j) ds[j] = s * (ds[j] - ds_X[j] - q[j]) - mu * g[j];
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) m[3 * i + j] = (1.0 - s) * W_Z[3 * i + j] + e[i] * ds[j];
+    for (int j = 0; j < 3; ++j) m[3 * i + j] = (1.0 - s) * W_Z[3 * i + j] + e[i] * ds[j] + (X_Z ? s * X_Z[3 * i + j] : 0.0);
   m3_mul(Y_Z, D, m);
   return RELAX_SLIDE;
+}
+
+relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *cone, const double *X, const double Z[3], double Y[3],
+                                double *Y_Z)
+{
+  /* Most candidates are outside: for them only the value of phi is computed. */
+  if (surface->eval(surface->context, Z, NULL, NULL) >= 0.0) return inactive(Z, Y, Y_Z);
+  return relax_inside(surface, cone, X, NULL, Z, Y, Y_Z);
+}
+
+relax_state relax_entering_cone(const relax_surface *surface, const relax_cone *cone, const double Z0[3], double phi0, const double Z[3],
+                                double X[3], double Y[3], double *Y_Z)
+{
+  double       g[3], g_E[3], n[3], E[3], way[3], E_Z[9], D[9], X_Z[9], phi_E;
+  const double phi = surface->eval(surface->context, Z, NULL, NULL);
+  if (phi >= 0.0) return inactive(Z, Y, Y_Z);
+  if (phi0 < 0.0) return relax_inside(surface, cone, NULL, NULL, Z, Y, Y_Z);
+  (void)surface->eval(surface->context, Z, g, NULL);
+  /* E = Z0 + t (Z - Z0), t = phi0 / (phi0 - phi), dt = t / (phi0 - phi) g . dZ */
+  const double t = phi0 / (phi0 - phi);
+  v3_sub(way, Z, Z0);
+  v3_copy(E, Z0);
+  v3_axpy(E, t, way);
+  if (!penalty_relaxation_project(surface, E, &phi_E, g_E, X, Y_Z ? D : NULL, n, NULL))
+    return relax_inside(surface, cone, NULL, NULL, Z, Y, Y_Z);
+  if (Y_Z) {
+    v3_scale(g, t / (phi0 - phi), g);
+    m3_outer(E_Z, way, g);
+    for (int j = 0; j < 3; ++j) E_Z[4 * j] += t;
+    m3_mul(X_Z, D, E_Z);
+  }
+  return relax_inside(surface, cone, X, Y_Z ? X_Z : NULL, Z, Y, Y_Z);
 }
 
 static double eval_level_set(const void *context, const double x[3], double gradient[3], double hessian[9])
@@ -149,4 +182,11 @@ relax_state relax_level_set(const level_set *phi, const relax_cone *cone, const 
 {
   const relax_surface surface = {eval_level_set, phi};
   return relax_implicit_cone(&surface, cone, X, Z, Y, Y_Z);
+}
+
+relax_state relax_level_set_entering(const level_set *phi, const relax_cone *cone, const double Z0[3], double phi0, const double Z[3],
+                                     double X[3], double Y[3], double *Y_Z)
+{
+  const relax_surface surface = {eval_level_set, phi};
+  return relax_entering_cone(&surface, cone, Z0, phi0, Z, X, Y, Y_Z);
 }

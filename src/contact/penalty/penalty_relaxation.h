@@ -47,4 +47,12 @@ void relax_cone_gradient(const relax_cone *cone, const double n[3], const double
 relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *cone, const double *X, const double Z[3], double Y[3],
                                 double *Y_Z);
 relax_state relax_level_set(const level_set *phi, const relax_cone *cone, const double *X, const double Z[3], double Y[3], double *Y_Z);
+/* As relax_implicit_cone for a contact that begins in this step: the point moves straight from Z0, outside with phi = phi0 >= 0, to Z. Its attachment
+ * starts at the point of entry, X = the projection of Z0 + t (Z - Z0), t = phi0 / (phi0 - phi(Z)), so that friction acts in this step. On a plane this is the
+ * law of penalty_rows.h. Out: X [3], defined unless the result is RELAX_INACTIVE or RELAX_FIRST; Y, and Y_Z with the derivative of X. RELAX_FIRST:
+ * there is no normal at the point of entry, or phi0 < 0. */
+relax_state relax_entering_cone(const relax_surface *surface, const relax_cone *cone, const double Z0[3], double phi0, const double Z[3],
+                                double X[3], double Y[3], double *Y_Z);
+relax_state relax_level_set_entering(const level_set *phi, const relax_cone *cone, const double Z0[3], double phi0, const double Z[3],
+                                     double X[3], double Y[3], double *Y_Z);
 #endif

@@ -731,6 +731,8 @@ static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+bool surface_contact_is_closed(const surface_contact *c, int32_t body) { return c->is_closed[body]; }
+
 PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **out)
 {
   surface_contact *c = NULL;

@@ -52,6 +52,8 @@ PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **
 void           surface_contact_destroy(surface_contact **c);
 /* Edges of all surfaces, and their triangles. */
 const triangle_topology *surface_contact_topology(const surface_contact *c);
+/* Whether no edge of the surface of this body has one triangle only; true for a body without triangles. */
+bool surface_contact_is_closed(const surface_contact *c, int32_t body);
 /* Contacts at x0 with a gap of at most `margin` >= 0 [m] (or half the mean edge length if that is less), and swept contacts from x0 to x1
  * (NULL: none), [n_vertices][3] each: *out [*n], contacts of points sorted by first and feature, then of edges sorted by first and second;
  * owned by c until the next call. *bad: first vertex with a position that is not finite, in which case *n = 0; else -1. */

@@ -361,3 +361,16 @@ PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int 
   for (int64_t k = 0; k < n; ++k) fill_spot(f, s, &found[k], &spot[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+bool surface_scene_has_skin(const surface_scene *f, int32_t body_a, int32_t body_b)
+{
+  const int32_t pair[2] = {body_a, body_b};
+  bool          is_open[2], has_inside[2];
+  if (!f || !f->contact) return false;
+  for (int k = 0; k < 2; ++k) {
+    const bool has_triangles = f->part[pair[k]].surface.n_triangles > 0, is_closed = surface_contact_is_closed(f->contact, pair[k]);
+    is_open[k]    = has_triangles && !is_closed;
+    has_inside[k] = has_triangles && is_closed;
+  }
+  return (is_open[0] && !has_inside[1]) || (is_open[1] && !has_inside[0]);
+}

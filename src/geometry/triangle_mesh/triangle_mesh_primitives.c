@@ -2,6 +2,7 @@
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "geometry/triangle_mesh/ring_mesh.h"
 
 enum { MAX_VERTICES = 10000000 };
 
@@ -102,10 +103,13 @@ static void icosahedron(double x[12][3], int face[20][3])
   memcpy(face, f, sizeof f);
 }
 
-/* Great-circle interpolation gives edges of similar length; flat subdivision makes them shorter near the corners. */
-static void slerp(double *o, const double *a, const double *b, double t)
+/* Great-circle interpolation gives edges of similar length; flat subdivision makes them shorter near the corners. The five triangles at a corner of the
+ * icosahedron would give it 0.89 of the mean area of a vertex; CORNERS makes the edges near corners longer by this fraction. */
+static void slerp(double *o, const double *a, const double *b, double fraction)
 {
-  double c[3];
+  static const double CORNERS = 0.03;
+  const double        t       = fraction + CORNERS * sin(2.0 * M_PI * fraction) / (2.0 * M_PI);
+  double              c[3];
   v3_cross(c, a, b);
   const double angle = atan2(v3_norm(c), v3_dot(a, b));
   const double wa = angle > 0.0 ? sin((1.0 - t) * angle) / sin(angle) : 1.0 - t, wb = angle > 0.0 ? sin(t * angle) / sin(angle) : t;
@@ -185,7 +189,28 @@ PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- surfaces of revolution ---- */
+/* ---- surfaces of revolution, and ellipsoids ---- */
+
+/* A piece of a meridian: a straight line from (rho, z) at t = 0 to t = 1, or an arc about (center_rho, center_z) with angles from the direction of rho
+ * to that of the axis. */
+typedef struct {
+  bool   is_arc;
+  double rho[2], z[2];
+  double radius, center_rho, center_z, angle[2];
+} curve;
+
+enum { MOST_CURVES = 3 }; /* of one smooth piece, see triangle_mesh_capsule */
+
+typedef struct {
+  int    n;                      /* curves of one piece */
+  double share[MOST_CURVES + 1]; /* t at the ends of the curves, ascending from 0 to 1 */
+  curve  curve[MOST_CURVES];
+} smooth_piece;
+
+typedef struct {
+  double        center[3], axis[3], e1[3], e2[3];
+  smooth_piece *piece;
+} revolution;
 
 /* Unit vectors e1, e2 with (e1, e2, a) right-handed. */
 static void frame_of_axis(const double *a, double *e1, double *e2)
@@ -198,40 +223,77 @@ static void frame_of_axis(const double *a, double *e1, double *e2)
   v3_cross(e2, a, e1);
 }
 
-/* Revolve a profile of n_rings points (rho, z) around the axis. The points run from low to high z along the outside, with rho > 0.
- * The ends are closed by single vertices (poles) at z_low and z_high. */
-static PetscErrorCode revolve(const double center[3], const double axis[3], int64_t n_rings, const double *rho, const double *z,
-                              double z_low, double z_high, int64_t n_around, triangle_mesh **out)
+/* (rho, z) at t in [0, 1] along a curve, and the derivatives by t. */
+static void curve_point(const curve *c, double t, double p[2], double p_t[2])
 {
-  triangle_mesh *m = NULL;
-  double         e1[3], e2[3];
-  int64_t        at = 0;
+  if (c->is_arc) {
+    const double turn = c->angle[1] - c->angle[0], angle = c->angle[0] + t * turn;
+    p[0] = c->center_rho + c->radius * cos(angle), p_t[0] = -turn * c->radius * sin(angle);
+    p[1] = c->center_z + c->radius * sin(angle), p_t[1] = turn * c->radius * cos(angle);
+  } else {
+    p_t[0] = c->rho[1] - c->rho[0], p_t[1] = c->z[1] - c->z[0];
+    p[0] = c->rho[0] + t * p_t[0], p[1] = c->z[0] + t * p_t[1];
+  }
+  /* exact at the ends: a pole has rho = 0, and a ring on an edge lies on both pieces */
+  if (t == 0.0 || t == 1.0) p[0] = c->rho[t == 1.0], p[1] = c->z[t == 1.0];
+}
+
+static void revolution_point(const void *context, int i, double t, double angle, double x[3], double x_t[3], double x_angle[3])
+{
+  const revolution   *r = context;
+  const smooth_piece *s = &r->piece[i];
+  double              p[2], p_t[2];
+  int                 k = 0;
+  while (k + 1 < s->n && t >= s->share[k + 1]) ++k;
+  const double part = s->share[k + 1] - s->share[k], cosine = cos(angle), sine = sin(angle);
+  curve_point(&s->curve[k], (t - s->share[k]) / part, p, p_t);
+  for (int j = 0; j < 3; ++j) {
+    const double out = cosine * r->e1[j] + sine * r->e2[j];
+    x[j]             = r->center[j] + p[0] * out + p[1] * r->axis[j];
+    x_t[j]           = (p_t[0] * out + p_t[1] * r->axis[j]) / part;
+    x_angle[j]       = p[0] * (cosine * r->e2[j] - sine * r->e1[j]);
+  }
+}
+
+/* One piece of curves that meet without an edge; t is proportional to the length. */
+static void join_curves(int n, const curve *c, smooth_piece *out)
+{
+  double sum = 0.0;
+  out->n     = n;
+  for (int k = 0; k < n; ++k) {
+    out->curve[k] = c[k];
+    out->share[k] = sum;
+    sum += c[k].is_arc ? c[k].radius * fabs(c[k].angle[1] - c[k].angle[0]) : hypot(c[k].rho[1] - c[k].rho[0], c[k].z[1] - c[k].z[0]);
+  }
+  for (int k = 0; k < n; ++k) out->share[k] /= sum;
+  out->share[n] = 1.0;
+}
+
+static curve line(double rho0, double z0, double rho1, double z1) { return (curve){.rho = {rho0, rho1}, .z = {z0, z1}}; }
+/* with the exact ends (rho0, z0) and (rho1, z1) */
+static curve arc(double center_rho, double center_z, double radius, double from, double to, double rho0, double z0, double rho1, double z1)
+{
+  return (curve){true, {rho0, rho1}, {z0, z1}, radius, center_rho, center_z, {from, to}};
+}
+
+static PetscErrorCode revolve(const double center[3], const double axis[3], int n, smooth_piece *piece, bool is_closed, double spacing,
+                              triangle_mesh **out)
+{
+  revolution         r = {.piece = piece};
+  const ring_surface s = {n, is_closed, true, revolution_point, &r};
   PetscFunctionBegin;
-  PetscCall(triangle_mesh_create(n_rings * n_around + 2, 2 * n_rings * n_around, &m));
-  frame_of_axis(axis, e1, e2);
-  for (int64_t r = 0; r < n_rings; ++r)
-    for (int64_t s = 0; s < n_around; ++s) { /* every other ring is rotated by half a step, which gives better shaped triangles */
-      const double angle = 2.0 * M_PI * ((double)s + 0.5 * (double)(r % 2)) / (double)n_around;
-      double      *x     = &m->x[3 * (r * n_around + s)];
-      for (int k = 0; k < 3; ++k) x[k] = center[k] + rho[r] * (cos(angle) * e1[k] + sin(angle) * e2[k]) + z[r] * axis[k];
-    }
-  const int64_t low = n_rings * n_around, high = low + 1;
-  for (int k = 0; k < 3; ++k) {
-    m->x[3 * low + k]  = center[k] + z_low * axis[k];
-    m->x[3 * high + k] = center[k] + z_high * axis[k];
-  }
-  for (int64_t s = 0; s < n_around; ++s) {
-    const int64_t next = (s + 1) % n_around, top = (n_rings - 1) * n_around;
-    add_triangle(m, &at, low, next, s);
-    for (int64_t r = 0; r + 1 < n_rings; ++r) {
-      const int64_t a = r * n_around + s, b = r * n_around + next, c = a + n_around, d = b + n_around;
-      if (r % 2 == 0) add_triangle(m, &at, a, b, c), add_triangle(m, &at, b, d, c);
-      else add_triangle(m, &at, a, b, d), add_triangle(m, &at, a, d, c);
-    }
-    add_triangle(m, &at, high, top + s, top + next);
-  }
-  *out = m;
+  v3_copy(r.center, center);
+  v3_scale(r.axis, 1.0 / v3_norm(axis), axis);
+  frame_of_axis(r.axis, r.e1, r.e2);
+  PetscCall(ring_mesh_create(&s, spacing, out));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The spacing that gives at least `least` points on a circle of this radius. */
+static double bounded_spacing(double spacing, double radius, double least)
+{
+  const double most = 2.0 * M_PI * radius / least;
+  return spacing > 0.0 ? fmin(spacing, most) : most;
 }
 
 static double axis_of(const double a[3], const double b[3], double *center, double *axis)
@@ -246,123 +308,96 @@ static double axis_of(const double a[3], const double b[3], double *center, doub
 
 PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out)
 {
-  double        *rho = NULL, *z = NULL, center[3], axis[3];
-  PetscErrorCode code;
+  double       center[3], axis[3];
+  smooth_piece piece[3];
   PetscFunctionBegin;
-  const double length = axis_of(a, b, center, axis);
-  const double around = segment_count(2.0 * M_PI * radius, spacing, 12.0), up = segment_count(length, spacing, 1.0);
-  const double in = segment_count(radius, spacing, 1.0);
-  PetscCall(check_size(around * (up + 1.0 + 2.0 * (in - 1.0)) + 2.0));
-  const int64_t n_in = (int64_t)in, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_in - 1);
-  PetscCall(MEMORY_ALLOC("profile", ARRAY(rho, n), ARRAY(z, n)));
-  for (int64_t i = 1; i < n_in; ++i) {
-    rho[i - 1] = rho[n - i] = radius * (double)i / in;
-    z[i - 1] = -0.5 * length, z[n - i] = 0.5 * length;
-  }
-  for (int64_t i = 0; i <= n_up; ++i) rho[n_in - 1 + i] = radius, z[n_in - 1 + i] = length * ((double)i / up - 0.5);
-  code = revolve(center, axis, n, rho, z, -0.5 * length, 0.5 * length, (int64_t)around, out);
-  MEMORY_FREE(&rho, &z);
-  PetscCall(code);
+  const double half = 0.5 * axis_of(a, b, center, axis);
+  const curve  low = line(0.0, -half, radius, -half), side = line(radius, -half, radius, half), high = line(radius, half, 0.0, half);
+  join_curves(1, &low, &piece[0]);
+  join_curves(1, &side, &piece[1]);
+  join_curves(1, &high, &piece[2]);
+  PetscCall(revolve(center, axis, 3, piece, false, bounded_spacing(spacing, radius, 12.0), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], double radius, double spacing, triangle_mesh **out)
 {
-  double        *rho = NULL, *z = NULL, center[3], axis[3];
-  PetscErrorCode code;
+  double       center[3], axis[3];
+  smooth_piece piece;
   PetscFunctionBegin;
-  const double length = axis_of(a, b, center, axis);
-  const double around = segment_count(2.0 * M_PI * radius, spacing, 12.0), up = segment_count(length, spacing, 1.0);
-  const double cap = segment_count(0.5 * M_PI * radius, spacing, 3.0);
-  PetscCall(check_size(around * (up + 2.0 * cap - 1.0) + 2.0));
-  const int64_t n_cap = (int64_t)cap, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_cap - 1);
-  PetscCall(MEMORY_ALLOC("profile", ARRAY(rho, n), ARRAY(z, n)));
-  for (int64_t i = 1; i < n_cap; ++i) {
-    const double angle = 0.5 * M_PI * (double)i / cap;
-    rho[i - 1] = rho[n - i] = radius * sin(angle);
-    z[i - 1]                = -0.5 * length - radius * cos(angle);
-    z[n - i]                = 0.5 * length + radius * cos(angle);
-  }
-  for (int64_t i = 0; i <= n_up; ++i) rho[n_cap - 1 + i] = radius, z[n_cap - 1 + i] = length * ((double)i / up - 0.5);
-  code = revolve(center, axis, n, rho, z, -0.5 * length - radius, 0.5 * length + radius, (int64_t)around, out);
-  MEMORY_FREE(&rho, &z);
-  PetscCall(code);
+  const double half = 0.5 * axis_of(a, b, center, axis), top = half + radius, q = 0.5 * M_PI;
+  const curve  c[3] = {arc(0.0, -half, radius, -q, 0.0, 0.0, -top, radius, -half), line(radius, -half, radius, half),
+                       arc(0.0, half, radius, 0.0, q, radius, half, 0.0, top)};
+  join_curves(3, c, &piece);
+  PetscCall(revolve(center, axis, 1, &piece, false, bounded_spacing(spacing, radius, 12.0), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3], double major, double minor, double spacing,
                                    triangle_mesh **out)
 {
-  triangle_mesh *m = NULL;
-  double         a[3], e1[3], e2[3];
-  int64_t        at = 0;
+  smooth_piece piece;
+  const curve  c = arc(major, 0.0, minor, 0.0, 2.0 * M_PI, major + minor, 0.0, major + minor, 0.0);
   PetscFunctionBegin;
-  const double long_way  = segment_count(2.0 * M_PI * (major + minor), spacing, 16.0),
-               short_way = segment_count(2.0 * M_PI * minor, spacing, 8.0);
-  PetscCall(check_size(long_way * short_way));
-  const int64_t n = (int64_t)long_way, k_n = (int64_t)short_way;
-  PetscCall(triangle_mesh_create(n * k_n, 2 * n * k_n, &m));
-  v3_scale(a, 1.0 / v3_norm(axis), axis);
-  frame_of_axis(a, e1, e2);
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < k_n; ++j) {
-      const double u = 2.0 * M_PI * (double)i / long_way, v = 2.0 * M_PI * (double)j / short_way, rho = major + minor * cos(v);
-      for (int k = 0; k < 3; ++k) m->x[3 * (i * k_n + j) + k] = center[k] + rho * (cos(u) * e1[k] + sin(u) * e2[k]) + minor * sin(v) * a[k];
-      const int64_t p = i * k_n + j, q = i * k_n + (j + 1) % k_n, r = ((i + 1) % n) * k_n + j, s = ((i + 1) % n) * k_n + (j + 1) % k_n;
-      add_triangle(m, &at, p, r, s);
-      add_triangle(m, &at, p, s, q);
-    }
-  *out = m;
+  join_curves(1, &c, &piece);
+  PetscCall(revolve(center, axis, 1, &piece, true,
+                    fmin(bounded_spacing(spacing, major + minor, 16.0), bounded_spacing(spacing, minor, 8.0)), out));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radii[3], double spacing, triangle_mesh **out)
-{
-  const double origin[3] = {0.0, 0.0, 0.0}, longest = fmax(radii[0], fmax(radii[1], radii[2]));
-  PetscFunctionBegin;
-  PetscCall(triangle_mesh_sphere(origin, 1.0, spacing / longest, out));
-  for (int64_t i = 0; i < (*out)->n_vertices; ++i)
-    for (int k = 0; k < 3; ++k) (*out)->x[3 * i + k] = center[k] + radii[k] * (*out)->x[3 * i + k];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Add rings from one corner of a profile to the next, the first one included; those on the axis are none. */
-static int64_t add_rings(double r0, double z0, double r1, double z1, double spacing, int64_t at, double *rho, double *z)
-{
-  const int64_t n = (int64_t)segment_count(hypot(r1 - r0, z1 - z0), spacing, 1.0);
-  for (int64_t i = 0; i < n; ++i) {
-    const double t = (double)i / (double)n, r = r0 + t * (r1 - r0);
-    if (r == 0.0) continue;
-    if (rho) rho[at] = r, z[at] = z0 + t * (z1 - z0);
-    ++at;
-  }
-  return at;
-}
-
-/* All rings of the profile; counts them alone if rho is NULL. */
-static int64_t profile_rings(int n, const double *along, const double *radius, double spacing, double *rho, double *z)
-{
-  int64_t m = radius[0] > 0.0 ? add_rings(0.0, along[0], radius[0], along[0], spacing, 0, rho, z) : 0;
-  for (int i = 0; i + 1 < n; ++i) m = add_rings(radius[i], along[i], radius[i + 1], along[i + 1], spacing, m, rho, z);
-  return radius[n - 1] > 0.0 ? add_rings(radius[n - 1], along[n - 1], 0.0, along[n - 1], spacing, m, rho, z) : m;
 }
 
 PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius,
                                         double spacing, triangle_mesh **out)
 {
-  double        *rho = NULL, *z = NULL, a[3], widest = 0.0, length = 0.0;
-  PetscErrorCode code;
+  smooth_piece *piece;
+  double        widest = 0.0;
+  int           m      = 0;
   PetscFunctionBegin;
-  for (int i = 0; i < n; ++i)
-    widest = fmax(widest, radius[i]), length += i ? hypot(radius[i] - radius[i - 1], along[i] - along[i - 1]) : 0.0;
-  const double around = segment_count(2.0 * M_PI * widest, spacing, 12.0);
-  PetscCall(check_size(around * (segment_count(length + radius[0] + radius[n - 1], spacing, 1.0) + n + 2)));
-  const int64_t m = profile_rings(n, along, radius, spacing, NULL, NULL);
-  v3_scale(a, 1.0 / v3_norm(axis), axis);
-  PetscCall(MEMORY_ALLOC("profile", ARRAY(rho, m), ARRAY(z, m)));
-  (void)profile_rings(n, along, radius, spacing, rho, z);
-  code = revolve(center, a, m, rho, z, along[0], along[n - 1], (int64_t)around, out);
-  MEMORY_FREE(&rho, &z);
+  PetscCall(memory_alloc("profile", n + 1, sizeof *piece, &piece));
+  for (int i = 0; i < n; ++i) widest = fmax(widest, radius[i]);
+  for (int i = 0; i <= n; ++i) { /* caps at both ends, unless the profile starts or ends on the axis */
+    const double r0 = i > 0 ? radius[i - 1] : 0.0, z0 = along[i > 0 ? i - 1 : 0], r1 = i < n ? radius[i] : 0.0,
+                 z1 = along[i < n ? i : n - 1];
+    const curve c   = line(r0, z0, r1, z1);
+    if (r0 > 0.0 || r1 > 0.0) join_curves(1, &c, &piece[m++]);
+  }
+  const PetscErrorCode code = revolve(center, axis, m, piece, false, bounded_spacing(spacing, widest, 12.0), out);
+  memory_free(&piece);
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  double center[3], radii[3];
+  int    axis; /* of the rings */
+} ellipsoid;
+
+static void ellipsoid_point(const void *context, int i, double t, double angle, double x[3], double x_t[3], double x_angle[3])
+{
+  const ellipsoid *e = context;
+  const int        k = e->axis, u = (k + 1) % 3, v = (k + 2) % 3;
+  (void)i;
+  const double s = t == 0.0 || t == 1.0 ? 0.0 : sin(M_PI * t), c = -cos(M_PI * t);
+  x[u] = e->center[u] + e->radii[u] * s * cos(angle), x_t[u] = -M_PI * e->radii[u] * c * cos(angle),
+  x_angle[u] = -e->radii[u] * s * sin(angle);
+  x[v] = e->center[v] + e->radii[v] * s * sin(angle), x_t[v] = -M_PI * e->radii[v] * c * sin(angle),
+  x_angle[v] = e->radii[v] * s * cos(angle);
+  x[k] = e->center[k] + e->radii[k] * c, x_t[k] = M_PI * e->radii[k] * s, x_angle[k] = 0.0;
+}
+
+PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radii[3], double spacing, triangle_mesh **out)
+{
+  ellipsoid e = {.axis = 0};
+  PetscFunctionBegin;
+  v3_copy(e.center, center);
+  v3_copy(e.radii, radii);
+  for (int i = 0; i < 3; ++i) { /* the other two radii are the closest ones */
+    const double one  = fabs(log(radii[(i + 1) % 3] / radii[(i + 2) % 3])),
+                 best = fabs(log(radii[(e.axis + 1) % 3] / radii[(e.axis + 2) % 3]));
+    if (one < best) e.axis = i;
+  }
+  const int          k = e.axis;
+  const double       a = radii[(k + 1) % 3], b = radii[(k + 2) % 3];
+  const ring_surface s = {1, false, a == b, ellipsoid_point, &e};
+  PetscCall(ring_mesh_create(&s, bounded_spacing(spacing, fmin(a, b), 5.0), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -50,6 +50,7 @@ typedef struct {
   double            *v_free;        /* [n] */
   anderson           past;          /* of the iteration for Coulomb's law */
   double            *next, *weight; /* [n_contacts] */
+  double             n_unconverged; /* in the last linearised problem: contacts that violate Coulomb's law, plus 1 if it is not solved */
   step_report       *report;
 } convex_attempt;
 
@@ -206,16 +207,18 @@ static PetscErrorCode outer_newton_improve(void *context, bool *has_moved, step_
 
 /* ==== contact problems ==== */
 
-static void record_solver_result(const convex *c, const sap_result *result, step_status *status, step_report *report)
+/* Returns 1 if the problem is accepted above its tolerance. */
+static int64_t record_solver_result(const convex *c, const sap_result *result, step_status *status, step_report *report)
 {
+  int64_t      n     = 0;
   const double stall = c->frame.layout.accepts_unconverged
                            ? INFINITY
                            : solver_contact_stall_tolerance(c->options->stall_tolerance, c->options->sap.tolerance);
   report->linear_iterations += result->iterations;
   report->inner_iterations += result->inner;
   report->gradient = result->error;
-  nonlinear_record_solver(result->status == SAP_OK, result->status == SAP_STOPPED, false, result->error, stall,
-                          &report->contact_unconverged, status);
+  nonlinear_record_solver(result->status == SAP_OK, result->status == SAP_STOPPED, false, result->error, stall, &n, status);
+  return n;
 }
 
 enum { MEMORY = 6 }; /* earlier differences in Anderson's acceleration of the iteration for Coulomb's law */
@@ -231,7 +234,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   convex_contacts      *c     = &p->contacts;
   double               *shift = p->c->frame.contacts.shift, *next = p->next;
   sap_result            result;
-  int64_t               n_open = 0;
+  int64_t               n_open = 0, n_unsolved;
   PetscFunctionBegin;
   const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem              problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known, p->terms, p->motion.front, &columns,
@@ -240,7 +243,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   anderson_reset(&p->past);
   for (int64_t k = 1;; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
-    record_solver_result(p->c, &result, status, report);
+    n_unsolved     = record_solver_result(p->c, &result, status, report);
     problem.pushes = NULL;
     if (o->law != SAP_REGULARISED || o->max_coulomb_iterations == 1 || status->code != STEP_OK) break;
     n_open = convex_contacts_compare(o, shift, c, next);
@@ -249,7 +252,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
     for (int64_t a = 0; a < c->n; ++a) next[a] = fmax(0.0, next[a]);
     convex_contacts_shift(next, shift, c);
   }
-  report->contact_unconverged += n_open;
+  p->n_unconverged = (double)(n_open + n_unsolved);
   timer_end(TIMER_FRICTION);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -307,14 +310,15 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Impulses and contact velocities belong to the velocities that they were solved with. */
+/* Impulses, contact velocities and the number of unconverged contacts belong to the velocities that they were solved with. */
 static int list_arrays(void *context, nonlinear_array out[NONLINEAR_MAX_ARRAYS])
 {
   convex_attempt *p = context;
   const int64_t   m = 3 * sap_terms_size(&p->terms);
   out[0]            = (nonlinear_array){p->contacts.r, m};
   out[1]            = (nonlinear_array){p->contacts.u, m};
-  return 2;
+  out[2]            = (nonlinear_array){&p->n_unconverged, 1};
+  return 3;
 }
 
 /* Solve contact and linearise the bodies at the solution, until convergence. */
@@ -344,6 +348,7 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *statu
   o.trials = 0;   /* none: no scene needed one */
   PetscCall(nonlinear_solve(&problem, &o, &result, status));
   nonlinear_record(&result, o.tolerance, p->report);
+  p->report->contact_unconverged = (int64_t)p->n_unconverged;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

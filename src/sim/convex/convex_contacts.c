@@ -29,7 +29,8 @@ static double inverse_mass(const sparse_rows *J, const double *inverse, int64_t 
 /* Contacts first <= a < end of one pair of bodies. */
 typedef struct {
   int64_t first, end;
-  bool    is_rigid, has_rigid; /* both bodies are rigid; at least one is */
+  bool    is_rigid;    /* both bodies are rigid */
+  bool    is_repeated; /* see convex_contacts.h */
 } contact_pair;
 
 /* Give all contacts of two rigid bodies the same inverse mass, the mean weighted with the forces of the last step. Otherwise contacts near the centre
@@ -78,13 +79,15 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
   for (int64_t a = 0; a < c->n; ++a) w[a] = inverse_mass(J, inverse, a);
   for (; p.first < c->n; p.first = p.end) { /* contacts are sorted by detector and pair */
     for (p.end = p.first + 1; p.end < c->n && spots[p.end].key[0] == spots[p.first].key[0];) ++p.end;
-    p.is_rigid  = f->contacts.frame[spots[p.first].body_a] >= 0 && f->contacts.frame[spots[p.first].body_b] >= 0;
-    p.has_rigid = f->contacts.frame[spots[p.first].body_a] >= 0 || f->contacts.frame[spots[p.first].body_b] >= 0;
+    p.is_rigid    = f->contacts.frame[spots[p.first].body_a] >= 0 && f->contacts.frame[spots[p.first].body_b] >= 0;
+    p.is_repeated = o->law == SAP_REGULARISED && o->max_coulomb_iterations > 1 &&
+                    (f->contacts.frame[spots[p.first].body_a] >= 0 || f->contacts.frame[spots[p.first].body_b] >= 0 ||
+                     !surface_scene_has_skin(f->contacts.surfaces, spots[p.first].body_a, spots[p.first].body_b));
     equalise_masses(c, &p, w);
     step.min_contact_period = pair_period(o, c, &p, &step, f->layout.acceleration_scale, max_depth, w);
     for (int64_t a = p.first; a < p.end; ++a) {
       c->pair[a]             = p.first;
-      c->is_repeated[a]      = p.has_rigid && o->law == SAP_REGULARISED && o->max_coulomb_iterations > 1;
+      c->is_repeated[a]      = p.is_repeated;
       const contact_law *law = &s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b];
       const double       k   = law->stiffness;
       const double       gap = spots[a].gap + (isnan(k) ? 0.0 : law->rest_overlap); /* near-rigid contacts limit the speed */

@@ -212,7 +212,7 @@ static void check_derivative(contact_scheme scheme, int point, int object, const
 static void derivative(void **unused)
 {
   (void)unused;
-  const int all[4] = {3, 1, 3, 3}, frictionless[4] = {3, 1, 0, 3};
+  const int all[4] = {3, 0, 3, 3}, frictionless[4] = {3, 0, 0, 3};
   for (int point = CLOUD; point <= VERTICES; ++point)
     for (int object = BALL; object <= GROUND; ++object) {
       const contact_law round = {.friction = 0.9}, none = {0},
@@ -286,7 +286,7 @@ static void momentum(void **unused)
     world_settle(&w, 3);
     residual(&w, false, w.g);
     count_states(&w, count);
-    for (int s = 0; s < 4; ++s) assert_true(count[s] > 0);
+    assert_true(count[RELAX_INACTIVE] > 0 && count[RELAX_STICK] > 0 && count[RELAX_SLIDE] > 0);
     double total[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
     for (int64_t b = 0; b < w.n_blocks; ++b) {
       const double *g = w.g + 3 * b;
@@ -576,6 +576,40 @@ static void rejected_steps_change_no_attachment(void **unused)
   assert_no_leak();
 }
 
+/* Points outside the objects get attachments at their points of entry in the step in which they enter: friction acts at once, on the cone if they slide. */
+static void friction_acts_in_the_step_of_entry(void **unused)
+{
+  (void)unused;
+  for (int point = CLOUD; point <= VERTICES; ++point) {
+    world  w;
+    int    n_entered = 0;
+    double sum       = 0.0;
+    world_create(&w, 60, 1, point, GROUND, 0.4, 11);
+    begin(&w);
+    random_velocity(&w, 8, 0.6);
+    residual(&w, true, w.g);
+    for (int64_t i = 0; i < w.contact->n; ++i) {
+      double n[3], f_b[3], Z_b[3], f_t[3];
+      if (w.contact->start[i] != START_OUTSIDE || w.contact->state[i] == RELAX_INACTIVE) continue;
+      assert_int_not_equal(w.contact->state[i], RELAX_FIRST);
+      const rigid_frame *o = &w.frames[w.contact->sides.object[i]];
+      rigid_frame_to_local(o, w.contact->Z + 3 * i, Z_b);
+      level_set_eval(w.contact->objects[w.contact->candidate[i].i_object].phi, Z_b, n, NULL);
+      m3_mulv_t(f_b, o->R, w.contact->f + 3 * i);
+      const double f_n = v3_dot(f_b, n);
+      v3_copy(f_t, f_b);
+      v3_axpy(f_t, -f_n, n);
+      if (w.contact->state[i] == RELAX_SLIDE) assert_close(v3_norm(f_t) / f_n, 0.4, 0.02 /* curvature times sliding distance */);
+      sum += v3_norm(f_t) / f_n;
+      ++n_entered;
+    }
+    assert_true(n_entered > 1 && sum > 0.2 * n_entered);
+    world_destroy(&w);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_their_forces), cmocka_unit_test(momentum), cmocka_unit_test(products),
           cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(non_finite_values_are_reported), cmocka_unit_test(speeds_are_state),
-          cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(rejected_steps_change_no_attachment))
+          cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(rejected_steps_change_no_attachment),
+          cmocka_unit_test(friction_acts_in_the_step_of_entry))

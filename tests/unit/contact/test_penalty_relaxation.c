@@ -390,6 +390,67 @@ static void odd_cases(void **unused)
   assert_no_leak();
 }
 
+/* A contact that begins in the step: by_entering has the relax_fn interface with X as the point at the start of the step. */
+static relax_state by_entering(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z)
+{
+  const relax_surface *surface = s;
+  const relax_cone     round   = {.mu = mu};
+  double               entry[3];
+  if (!X) return relax_implicit(s, mu, NULL, Z, Y, Y_Z);
+  return relax_entering_cone(surface, &round, X, surface->eval(surface->context, X, NULL, NULL), Z, entry, Y, Y_Z);
+}
+
+/* Derivatives on all surfaces, for points that start outside. */
+static void entering_derivatives(void **unused)
+{
+  (void)unused;
+  const double        slope[4] = {0.0, 0.6, 0.8, 0.1}, R = 1.2, a = 0.2;
+  const relax_surface surfaces[3] = {{eval_plane, slope}, {eval_sphere, &R}, {eval_wavy, &a}};
+  for (int k = 0; k < 3; ++k) {
+    const relax_surface *s       = &surfaces[k];
+    int                  n_slide = 0, n_stick = 0;
+    for (int trial = 0; trial < 400; ++trial) {
+      double Z0[3], Z[3], Y[3], g[3];
+      random_vector(Z0, 0.5);
+      v3_copy(Z, Z0);
+      double phi = s->eval(s->context, Z0, g, NULL);
+      v3_axpy(Z0, (uniform(0.05, 0.2) - phi) / v3_dot(g, g), g);
+      random_vector(Z, 0.5);
+      v3_add(Z, Z, Z0);
+      phi = s->eval(s->context, Z, g, NULL);
+      v3_axpy(Z, (-uniform(0.1, 0.3) - phi) / v3_dot(g, g), g);
+      if (s->eval(s->context, Z0, NULL, NULL) <= 0.01 || s->eval(s->context, Z, NULL, NULL) > -0.05) continue;
+      const double      mu = uniform(0.05, 1.5), e = difference_error(by_entering, s, mu, Z0, Z, 1e-6);
+      const relax_state here = by_entering(s, mu, Z0, Z, Y, NULL);
+      if (e < 0.0) continue; /* a kink in reach */
+      assert_close(e, 0.0, 1e-6);
+      n_slide += here == RELAX_SLIDE;
+      n_stick += here == RELAX_STICK;
+    }
+    assert_true(n_slide > 40 && n_stick > 20);
+  }
+}
+
+/* On a plane z = 0: the spring starts at the point of entry, so that its elongation is the tangential motion after it, limited by the cone. */
+static void entering_a_plane(void **unused)
+{
+  (void)unused;
+  const double        floor[4] = {0.0, 0.0, 1.0, 0.0}, Z0[3] = {0.3, -0.2, 1e-3}, Z[3] = {0.304, -0.2, -3e-3}; /* enters after a quarter */
+  const relax_surface s = {eval_plane, floor};
+  double              X[3], Y[3];
+  const relax_cone    rough = {.mu = 2.0}, smooth = {.mu = 0.5}, none = {.mu = 0.0};
+  assert_int_equal(relax_entering_cone(&s, &rough, Z0, 1e-3, Z, X, Y, NULL), RELAX_STICK);
+  assert_close(X[0], 0.301, 1e-15);
+  assert_close(Y[0], 0.301, 1e-15);
+  assert_close(Y[2], 0.0, 1e-15);
+  assert_int_equal(relax_entering_cone(&s, &smooth, Z0, 1e-3, Z, X, Y, NULL), RELAX_SLIDE);
+  assert_close(Z[0] - Y[0], 0.5 * 3e-3, 1e-15);
+  assert_int_equal(relax_entering_cone(&s, &none, Z0, 1e-3, Z, X, Y, NULL), RELAX_SLIDE);
+  assert_close(Y[0], Z[0], 1e-15);
+  assert_int_equal(relax_entering_cone(&s, &rough, Z0, 1e-3, (double[3]){0.3, 0.0, 1e-4}, X, Y, NULL), RELAX_INACTIVE);
+}
+
 TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(plane_is_exact), cmocka_unit_test(elliptical_cone),
           cmocka_unit_test(level_set_agrees_with_plane), cmocka_unit_test(continuous), cmocka_unit_test(curved_surface),
-          cmocka_unit_test(frictionless), cmocka_unit_test(odd_cases))
+          cmocka_unit_test(frictionless), cmocka_unit_test(odd_cases), cmocka_unit_test(entering_derivatives),
+          cmocka_unit_test(entering_a_plane))

@@ -441,7 +441,7 @@ static void test_points_and_fields(void **state)
   assert_ok(document_create(&doc));
   rigid_body *b =
       rigid_from_text(RIGID_DYNAMIC,
-                      "{material: m, surface_spacing: 0.1, shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}, "
+                      "{material: m, surface_spacing: 0.09, shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}, "
                       "angular_velocity: [1, 2, 3]}",
                       1.0, doc, NULL);
   for (int i = 0; i < 5; ++i) (void)rigid_advance(b, 0.0, 0.1);

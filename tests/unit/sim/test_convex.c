@@ -403,6 +403,65 @@ static void test_one_solve(void **state)
   assert_no_leak();
 }
 
+/* contact_unconverged counts the violations in the accepted linearised problem, not those of all linearisations: with two passes per problem, no
+ * more than one per contact plus one for the problem. */
+static void test_unconverged_contacts(void **state)
+{
+  (void)state;
+  world   w;
+  int64_t most = 0;
+  char    text[2000];
+  snprintf(text, sizeof text,
+           HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                "  soft: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.001], max: [0.1, 0.1, 0.201]}}, "
+                "velocity: [2, 0, -3]}\n"
+                "contact: {initial_overlap: preload, friction: 0.5}\n"
+                "solver: {newton: {tolerance: 1.0e-6}, convex: {expert: {max_coulomb_iterations: 2}}}\n");
+  open_world(text, &w);
+  for (int i = 0; i < 6; ++i) {
+    step(&w);
+    assert_true(w.report.contact_unconverged <= w.report.contact_candidates + 1);
+    most = w.report.newton_iterations > most ? w.report.newton_iterations : most;
+  }
+  assert_true(most > 3);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* A soft block slides on a soft slab: one pass opens the contacts, so that the law of Coulomb is violated by more than the load of some contacts; the
+ * iterations satisfy it to the tolerance of the loads, 1e-3, here and between a particle body and the slab. */
+static void test_coulomb_between_deformable_bodies(void **state)
+{
+  (void)state;
+  static const char *const blocks[2] = {"kind: fem, material: jelly, spacing: 0.1",
+                                        "kind: mpm, material: jelly, spacing: 0.1, particles_per_cell: 8"};
+  for (int k = 0; k < 4; ++k) {
+    const int passes = k % 2 ? 50 : 1;
+    world     w;
+    double    worst = 0.0;
+    char      text[2000];
+    snprintf(text, sizeof text,
+             HEAD "time: {end: 1, step: 5.0e-3}\nbodies:\n" FLOOR
+                  "  slab: {kind: fem, material: jelly, spacing: 0.1, shape: {box: {min: [-0.3, -0.2, 0], max: [0.3, 0.2, 0.1]}}}\n"
+                  "  block: {%s, shape: {box: {min: [-0.1, -0.1, 0.101], max: [0.1, 0.1, 0.301]}}, velocity: [1, 0, -0.2]}\n"
+                  "contact: {initial_overlap: preload, friction: 0.3}\n"
+                  "solver: {convex: {expert: {max_coulomb_iterations: %d}}}\n",
+             blocks[k / 2], passes);
+    open_world(text, &w);
+    for (int i = 0; i < 10; ++i) {
+      step(&w);
+      worst = fmax(worst, w.report.contact.contact_law_error);
+      if (passes > 1) assert_int_equal(w.report.contact_unconverged, 0);
+    }
+    assert_true(w.report.contact.contacts > 4);
+    if (passes == 1) assert_true(worst > 0.1);
+    else assert_true(worst < 5e-3);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_rotation), cmocka_unit_test(test_one_solve), cmocka_unit_test(test_creep_and_depth),
           cmocka_unit_test(test_coulomb), cmocka_unit_test(test_riding), cmocka_unit_test(test_overlap), cmocka_unit_test(test_momentum),
-          cmocka_unit_test(test_linearised_again), cmocka_unit_test(test_sand), cmocka_unit_test(test_laws))
+          cmocka_unit_test(test_linearised_again), cmocka_unit_test(test_sand), cmocka_unit_test(test_laws),
+          cmocka_unit_test(test_unconverged_contacts), cmocka_unit_test(test_coulomb_between_deformable_bodies))
