@@ -626,10 +626,10 @@ static PetscErrorCode flat_surface(const shape_spec *spec, double spacing, const
 
 /* Contour the level set on finer and finer grids until the surface has no defects. A coarse grid may not separate parts that nearly
  * touch. */
-static PetscErrorCode boolean_surface(const shape *s, double spacing, const place *p, triangle_mesh **out)
+static PetscErrorCode boolean_surface(const shape *s, double spacing, const place *p, const char *key, triangle_mesh **out)
 {
   double size = 0.0;
-  char   text[512];
+  char   text[512], message[640];
   PetscFunctionBegin;
   for (int k = 0; k < 3; ++k) size = fmax(size, s->max[k] - s->min[k]);
   double h = isnan(spacing) ? size / 40.0 : spacing;
@@ -637,11 +637,14 @@ static PetscErrorCode boolean_surface(const shape *s, double spacing, const plac
     triangle_mesh_defects defects;
     PetscCall(level_set_contour(s->piece[0], s->min, s->max, h, out));
     PetscCall(triangle_mesh_check(*out, &defects));
-    if (triangle_mesh_is_sound(&defects)) PetscFunctionReturn(PETSC_SUCCESS);
     triangle_mesh_defects_text(*out, &defects, sizeof text, text);
+    if (!*text) PetscCall(triangle_mesh_crossings_text(*out, sizeof text, text));
+    if (!*text) PetscFunctionReturn(PETSC_SUCCESS);
     triangle_mesh_destroy(out);
   }
-  report_error(p, NULL, text);
+  (void)snprintf(message, sizeof message, "has no sound surface at spacings of %.3g m and more (set a smaller surface_spacing): %s",
+                 h / 0.7, text);
+  report_error(p, key, message);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -662,7 +665,7 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
   } else {
     if (kind == KIND_INTERSECTION) PetscCall(flat_surface(spec, spacing, s, &s->surface));
     const bool is_flat = s->surface != NULL;
-    code               = is_flat ? PETSC_SUCCESS : boolean_surface(s, spacing, p, &s->surface);
+    code               = is_flat ? PETSC_SUCCESS : boolean_surface(s, spacing, p, kind_names[kind], &s->surface);
     s->mass            = is_flat ? triangle_mesh_mass(s->surface) : level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
     if (!code && s->surface && !(s->mass.volume > 0.0)) report_error(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
   }
