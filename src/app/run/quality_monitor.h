@@ -18,6 +18,9 @@ typedef struct quality_monitor quality_monitor;
 /* Borrows scene and formulation, and registers the state in `table`. */
 PetscErrorCode quality_monitor_create(scene *s, const formulation *f, field_table *table, quality_monitor **out);
 void           quality_monitor_destroy(quality_monitor **m); /* accepts NULL */
+/* Store the result of the search for the initial equilibrium; true if it has been stored, by this or an earlier start. */
+void quality_monitor_equilibrium(quality_monitor *m, int64_t n_steps, double velocity);
+bool quality_monitor_has_equilibrium(const quality_monitor *m);
 /* Call before the first step of a new run: stores the initial energy. */
 PetscErrorCode quality_monitor_start(quality_monitor *m);
 /* Call at the start of every step, after every accepted substep (report: of the substep), and after the accepted step (report: of the step;
