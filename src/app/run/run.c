@@ -901,7 +901,7 @@ static PetscErrorCode start_at_rest(run *r, run_end *end)
   snprintf(end->reason, sizeof end->reason,
            "time.start: at_rest: no static equilibrium found after %lld relaxation steps: %s still accelerates with %.3g m/s^2, limit %.1g "
            "m/s^2, and bodies have moved by up to %.3g m%s%s",
-           (long long)e.n_steps, *e.body ? e.body : "a body", e.acceleration, STATIC_TOLERANCE * r->job->scene.acceleration_scale, e.displacement,
+           (long long)e.n_steps, *e.body ? e.body : "a body", e.acceleration, e.tolerance * r->job->scene.acceleration_scale, e.displacement,
            *why ? "; last step: " : "", why);
   snprintf(text, sizeof text,
            "%s\nAdd friction, a support or a hold that carries the body, move it closer to its place of rest, or remove time.start.\n", end->reason);
