@@ -152,7 +152,7 @@ static void get_message(const warning_list *w, int i, size_t size, char *text)
 }
 
 /* Append the warnings that are new since the last call to warning_bytes. */
-static PetscErrorCode store_warnings(quality_monitor *m)
+PetscErrorCode quality_monitor_store_warnings(quality_monitor *m)
 {
   const warning_list *w = m->scene->warnings;
   char                message[1024], text[1600];
@@ -303,7 +303,7 @@ PetscErrorCode quality_monitor_start(quality_monitor *m)
 {
   body_totals sum;
   PetscFunctionBegin;
-  PetscCall(store_warnings(m));
+  PetscCall(quality_monitor_store_warnings(m));
   if (*m->external_work) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(scene_totals(m->scene, &sum));
   add_energy(m, &sum, 0.0, 0.0);
@@ -348,7 +348,7 @@ PetscErrorCode quality_monitor_end_step(quality_monitor *m, double dt, const ste
   if (o->ratio > *m->ratio) *m->ratio = o->ratio, *m->ratio_a = o->ratio_of[0], *m->ratio_b = o->ratio_of[1];
   *m->friction_work += report->contact.friction_work_done;
   if (!*m->external_work) add_energy(m, sum, contact_energy(m, report), dt);
-  PetscCall(store_warnings(m));
+  PetscCall(quality_monitor_store_warnings(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,6 +29,8 @@ void           quality_monitor_begin_step(quality_monitor *m);
 void           quality_monitor_substep(quality_monitor *m, const step_report *report);
 PetscErrorCode quality_monitor_end_step(quality_monitor *m, double dt, const step_report *report, const body_totals *sum,
                                         int64_t n_halvings);
+/* Add new warnings of the scene to the stored state. Call before a checkpoint; the functions above call it, too. */
+PetscErrorCode quality_monitor_store_warnings(quality_monitor *m);
 /* Text of the list of entries and of the bodies, valid as long as this struct. */
 typedef struct {
   char                  overlap[300], ratio[300];

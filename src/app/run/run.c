@@ -630,6 +630,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, const
   bool            is_met;
   PetscCall(measures_record(r->measures, &now, report));
   PetscCall(until_step(r->until, &now, &is_met));
+  PetscCall(quality_monitor_store_warnings(r->monitor));
   timer_end(TIMER_FRAME);
   if (run_is_due(r, r->job->scene.time->frame)) PetscCall(run_write_frame(r));
   if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_contact_problem(r));
