@@ -239,3 +239,22 @@ PetscErrorCode field_snapshot_restore(const field_snapshot *s, field_table *tabl
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode field_table_stop(field_table *table)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < field_table_n_groups(table); ++i) {
+    field_group *g         = field_table_group(table, i);
+    bool         is_rate = false;
+    for (int k = 0; k < g->n_fields; ++k) {
+      const field *f = &g->fields[k];
+      if (!(f->flags & FIELD_RATE)) continue;
+      SS_ASSERT(f->type == FIELD_F64);
+      is_rate = true;
+      for (int c = 0; c < field_copies(f); ++c)
+        if (*g->n_rows > 0) memset(*f->component[c], 0, field_bytes(f, *g->n_rows));
+    }
+    if (is_rate && g->restored) PetscCall(g->restored(g->context));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -11,7 +11,8 @@ enum {
   FIELD_CHECKPOINT = 1, /* state: saved and restored */
   FIELD_FRAME      = 2, /* written to frames */
   FIELD_DERIVED    = 4, /* only in frames; recomputed by the group's refresh() before a frame is written */
-  FIELD_ANY_BITS   = 8  /* infinities and NaN (with their payload bits) are valid; without this flag checkpoints reject them */
+  FIELD_ANY_BITS   = 8, /* infinities and NaN (with their payload bits) are valid; without this flag checkpoints reject them */
+  FIELD_RATE       = 16 /* velocity, momentum or other rate: 0 in a state of rest */
 };
 enum { FIELD_MAX_COMPONENTS = 9 };
 
@@ -78,4 +79,6 @@ PetscErrorCode field_snapshot_take(field_snapshot *s, const field_table *table);
 /* Restore the state: resize groups whose row count has changed, copy the fields, call restored() of each group. */
 PetscErrorCode field_snapshot_restore(const field_snapshot *s, field_table *table);
 void           field_snapshot_destroy(field_snapshot **s);
+/* Set all fields with FIELD_RATE (FIELD_F64) to 0 and call restored() of their groups. */
+PetscErrorCode field_table_stop(field_table *table);
 #endif

@@ -37,12 +37,21 @@ status 2 "$program" sweep s.yaml --local && says 's.yaml:4:8: contact.frction: u
 [ ! -e sweep ] || fail "a rejected sweep left something behind"
 pass "errors of the file and of the jobs of its cases are reported at once with their places; nothing is written"
 
-# Only some cases have a wrong scene: the first scene is always checked, all scenes with --check.
+# Only some cases have a wrong scene.
 sweep <<'Y'
 vary: {bodies.ball.shape.sphere.center: [[0, 0, 0.5], [0, 0, -100]], measure.z: [{quantity: position, body: ball, direction: [0, 0, 1]}, {quantity: position, body: bll, direction: [0, 0, 1]}]}
 Y
-status 0 "$program" sweep s.yaml --dry-run
-status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first is case 3" && pass "--check builds all scenes"
+rm -rf sweep
+status 2 "$program" sweep s.yaml --local && says "bll" && says "2 cases, the first is case 3" && [ ! -e sweep ] || fail "a sweep with wrong scenes starts"
+status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first is case 3" && pass "errors of the scenes of all cases before the first starts"
+# A thousand cases, each with a value of its own, of which the last has a wrong scene.
+sweep <<'Y'
+vary: {contact.stiffness: {range: {from: 1e4, to: 2e4, count: 500}}, measure.z: [{quantity: position, body: ball, direction: [0, 0, 1]}, {quantity: position, body: bll, direction: [0, 0, 1]}]}
+Y
+begun=$(date +%s)
+status 2 "$program" sweep s.yaml --dry-run && says "bll"
+[ $(($(date +%s) - begun)) -lt 60 ] || fail "the check of 1000 cases takes more than a minute"
+pass "1000 cases are checked within a minute"
 
 sweep <<'Y'
 vary: {contact.friction: [0.1, 0.3], z: {sobol: {count: 4, of: {contact.stiffness: {from: 1e3, to: 1e5, log: true}}}}}

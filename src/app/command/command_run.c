@@ -17,6 +17,7 @@
 #include "app/run/run_estimate.h"
 #include "io/yaml.h"
 #include "sim/scene/scene.h"
+#include "sim/scene/scene_plausibility.h"
 
 static const command_option run_options_table[] = {
     {"--out", "DIR", false, "run directory; default: run/NAME"},
@@ -245,6 +246,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(scene_describe(run_scene(r), stdout));
+  PetscCall(scene_describe_contacts(run_scene(r), stdout));
   run_estimate_print(r, stdout);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

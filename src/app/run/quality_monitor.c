@@ -21,6 +21,8 @@
   X(ratio_a, int64_t, FIELD_I64, "1", "its first body")                                                                    \
   X(ratio_b, int64_t, FIELD_I64, "1", "its second body")                                                                   \
   X(halvings, int64_t, FIELD_I64, "1", "failed attempts")                                                                  \
+  X(relaxations, int64_t, FIELD_I64, "1", "steps of the search for the initial equilibrium; 0: none was computed")        \
+  X(remaining_velocity, double, FIELD_F64, "m/s", "velocity after the last of these steps")                                \
   X(has_energy, int64_t, FIELD_I64, "1", "1: the energies below are defined, 2: after a step")                             \
   X(friction_work, double, FIELD_F64, "J", "energy dissipated by friction")                                                \
   X(least_energy, double, FIELD_F64, "J", "smallest energy so far")                                                        \
@@ -150,7 +152,7 @@ static void get_message(const warning_list *w, int i, size_t size, char *text)
 }
 
 /* Append the warnings that are new since the last call to warning_bytes. */
-static PetscErrorCode store_warnings(quality_monitor *m)
+PetscErrorCode quality_monitor_store_warnings(quality_monitor *m)
 {
   const warning_list *w = m->scene->warnings;
   char                message[1024], text[1600];
@@ -287,7 +289,7 @@ static void add_energy(quality_monitor *m, const body_totals *sum, double contac
   /* Springs that are compressed at the start, as in an equilibrium: their energy is known after the first step. */
   if (*m->has_energy == 1 && dt > 0.0) {
     *m->has_energy = 2;
-    if (m->formulation->ops->report & REPORT_SPRINGS) *m->least_energy += contact;
+    if (m->formulation->ops->report & REPORT_SPRINGS || *m->relaxations > 0) *m->least_energy += contact;
   }
   *m->increase        = fmax(*m->increase, energy - *m->least_energy);
   *m->least_energy    = fmin(*m->least_energy, energy);
@@ -301,12 +303,19 @@ PetscErrorCode quality_monitor_start(quality_monitor *m)
 {
   body_totals sum;
   PetscFunctionBegin;
-  PetscCall(store_warnings(m));
+  PetscCall(quality_monitor_store_warnings(m));
   if (*m->external_work) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(scene_totals(m->scene, &sum));
   add_energy(m, &sum, 0.0, 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+void quality_monitor_equilibrium(quality_monitor *m, int64_t n_steps, double velocity)
+{
+  *m->relaxations        = n_steps;
+  *m->remaining_velocity = velocity;
+}
+bool quality_monitor_has_equilibrium(const quality_monitor *m) { return *m->relaxations > 0; }
 
 /* Number of a body with this name, see QUALITY_STATE_TABLE. */
 static int64_t number_of(const scene *s, const char *name)
@@ -339,7 +348,7 @@ PetscErrorCode quality_monitor_end_step(quality_monitor *m, double dt, const ste
   if (o->ratio > *m->ratio) *m->ratio = o->ratio, *m->ratio_a = o->ratio_of[0], *m->ratio_b = o->ratio_of[1];
   *m->friction_work += report->contact.friction_work_done;
   if (!*m->external_work) add_energy(m, sum, contact_energy(m, report), dt);
-  PetscCall(store_warnings(m));
+  PetscCall(quality_monitor_store_warnings(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -373,6 +382,8 @@ PetscErrorCode quality_monitor_result(const quality_monitor *m, int64_t n_steps,
                        .energy_increase        = has ? *m->increase : NAN,
                        .energy_increase_ratio  = has ? *m->increase / exchanged : NAN,
                        .energy_not_checked     = m->external_work,
+                       .relaxation_steps       = *m->relaxations > 0 ? (double)*m->relaxations : NAN,
+                       .remaining_velocity     = *m->relaxations > 0 ? *m->remaining_velocity : NAN,
                        .step_halvings          = *m->halvings,
                        .warnings               = n,
                        .warning_texts          = {n, t->warning}};

@@ -18,6 +18,9 @@ typedef struct quality_monitor quality_monitor;
 /* Borrows scene and formulation, and registers the state in `table`. */
 PetscErrorCode quality_monitor_create(scene *s, const formulation *f, field_table *table, quality_monitor **out);
 void           quality_monitor_destroy(quality_monitor **m); /* accepts NULL */
+/* Store the result of the search for the initial equilibrium; true if it has been stored, by this or an earlier start. */
+void quality_monitor_equilibrium(quality_monitor *m, int64_t n_steps, double velocity);
+bool quality_monitor_has_equilibrium(const quality_monitor *m);
 /* Call before the first step of a new run: stores the initial energy. */
 PetscErrorCode quality_monitor_start(quality_monitor *m);
 /* Call at the start of every step, after every accepted substep (report: of the substep), and after the accepted step (report: of the step;
@@ -26,6 +29,8 @@ void           quality_monitor_begin_step(quality_monitor *m);
 void           quality_monitor_substep(quality_monitor *m, const step_report *report);
 PetscErrorCode quality_monitor_end_step(quality_monitor *m, double dt, const step_report *report, const body_totals *sum,
                                         int64_t n_halvings);
+/* Add new warnings of the scene to the stored state. Call before a checkpoint; the functions above call it, too. */
+PetscErrorCode quality_monitor_store_warnings(quality_monitor *m);
 /* Text of the list of entries and of the bodies, valid as long as this struct. */
 typedef struct {
   char                  overlap[300], ratio[300];

@@ -36,6 +36,7 @@
 #include "sim/scene/scene_plausibility.h"
 #include "sim/step/formulation.h"
 #include "sim/step/petsc_options.h"
+#include "sim/step/static_equilibrium.h"
 #include "app/run/allocation.h"
 #include "app/run/quality_monitor.h"
 #include "app/run/run_history.h"
@@ -629,6 +630,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, const
   bool            is_met;
   PetscCall(measures_record(r->measures, &now, report));
   PetscCall(until_step(r->until, &now, &is_met));
+  PetscCall(quality_monitor_store_warnings(r->monitor));
   timer_end(TIMER_FRAME);
   if (run_is_due(r, r->job->scene.time->frame)) PetscCall(run_write_frame(r));
   if (o->fclib > 0 && *r->state.step % o->fclib == 0 && r->formulation->ops->write_problem) PetscCall(write_contact_problem(r));
@@ -878,6 +880,38 @@ static int64_t run_last_step(const run *r)
   return last > *r->state.step ? last : *r->state.step;
 }
 
+/* time.start: at_rest: replaces the initial state by a static equilibrium, unless an earlier start has done it. If there is none, *end is set to a
+ * failure; after a stop signal the initial state is kept, and the next start repeats the search. */
+static PetscErrorCode start_at_rest(run *r, run_end *end)
+{
+  static_equilibrium e;
+  char               path[4300], why[400] = "", text[2000];
+  PetscFunctionBegin;
+  if (r->job->scene.time->start != TIME_START_AT_REST || *r->state.step > 0 || quality_monitor_has_equilibrium(r->monitor))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(static_equilibrium_find(r->scene, r->formulation, r->fields, &e));
+  if (e.result == STATIC_INTERRUPTED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e.result == STATIC_FOUND) {
+    quality_monitor_equilibrium(r->monitor, e.n_steps, e.velocity);
+    log_info("initial equilibrium: %lld relaxation steps, remaining velocity %.2g m/s, residual acceleration %.2g m/s^2%s%s, displacement %.3g m",
+             (long long)e.n_steps, e.velocity, e.acceleration, *e.body ? " of " : "", e.body, e.displacement);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (e.status.code != STEP_OK) run_explain_rejection(r->formulation->ops, r->job->scene.solver, &e.status, &e.report, sizeof why, why);
+  *end = (run_end){RUN_FAILED, SS_EXIT_STEP_FAILED, ""};
+  snprintf(end->reason, sizeof end->reason,
+           "time.start: at_rest: no static equilibrium found after %lld relaxation steps: %s still accelerates with %.3g m/s^2, limit %.1g "
+           "m/s^2, and bodies have moved by up to %.3g m%s%s",
+           (long long)e.n_steps, *e.body ? e.body : "a body", e.acceleration, e.tolerance * r->job->scene.acceleration_scale, e.displacement,
+           *why ? "; last step: " : "", why);
+  snprintf(text, sizeof text,
+           "%s\nAdd friction, a support or a hold that carries the body, move it closer to its place of rest, or remove time.start.\n", end->reason);
+  snprintf(path, sizeof path, "%s/failure.txt", r->dir);
+  PetscCall(file_replace_text(path, strlen(text), text));
+  log_warn("%s", text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode step_until_end(run *r, run_end *end)
 {
   PetscFunctionBegin;
@@ -888,10 +922,11 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
   char          why[160] = "";
   PetscCall(run_begin_result(r));
   run_init_limits(r);
+  *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
+  PetscCall(start_at_rest(r, end));
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   if (*r->state.step == 0) PetscCall(quality_monitor_start(r->monitor));
-  *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
-  while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
+  while (end->code == SS_EXIT_OK && !run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
     step_status  status = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
@@ -960,6 +995,7 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   PetscCall(scene_create(options->comm, &r->job->scene, d, &r->scene));
   if (r->scene) PetscCall(measures_check(r->scene, &r->job->measure, d));
   if (r->scene) PetscCall(petsc_options_check(formulations[r->job->formulation], r->scene, d));
+  if (r->scene) PetscCall(static_equilibrium_check(r->scene, d));
   if (!r->scene || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(scene_check_plausibility(r->scene));
   PetscCall(job_store_stiffness(r->job, r->scene->auto_stiffness));

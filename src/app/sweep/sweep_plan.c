@@ -8,6 +8,7 @@
 #include "core/key_text.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/timer.h"
 #include "core/samples.h"
 #include "core/text.h"
 #include "io/sealed_file.h"
@@ -976,6 +977,7 @@ static PetscErrorCode collect_errors(case_errors *c, const diagnostics *from, in
       c->first[at] = i;
       ++c->n;
     }
+    if (i < c->first[at]) c->first[at] = i;
     ++c->n_cases[at];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1407,24 +1409,62 @@ static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagnostics *d)
+/* Cases among which new values of settings are searched; the time is proportional to the square. */
+enum { MAX_COMPARED = 2000 };
+
+/* order [n_cases]: cases that together contain every value of every setting, then all others, each in ascending order. */
+static PetscErrorCode order_cases(const sweep_plan *plan, int64_t *order)
 {
-  case_errors    c = {0}, w = {0};
-  PetscErrorCode code                                              = PETSC_SUCCESS;
-  diagnostics   *all __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  const int64_t n     = plan->n_cases;
+  int64_t       at    = 0;
+  bool         *is_in = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("order of cases", n, sizeof *is_in, &is_in));
+  for (int k = 0; k < plan->n_settings; ++k) {
+    for (int64_t i = 0; i < n; ++i) {
+      bool is_new = true;
+      for (int64_t m = 0; m < i && m < MAX_COMPARED && is_new; ++m)
+        is_new = strcmp(plan->cases[m].overrides[k], plan->cases[i].overrides[k]) != 0;
+      is_in[i] = is_in[i] || (is_new && i < MAX_COMPARED);
+    }
+  }
+  if (n > 0) is_in[0] = true;
+  for (int pass = 0; pass < 2; ++pass)
+    for (int64_t i = 0; i < n; ++i)
+      if (is_in[i] == (pass == 0)) order[at++] = i;
+  memory_free(&is_in);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check_ordered(const sweep_plan *plan, const int64_t *order, double seconds, int64_t *n_checked, case_errors *c,
+                                    case_errors *w)
+{
+  const double begun = timer_now();
+  PetscFunctionBegin;
+  for (*n_checked = 0; *n_checked < plan->n_cases && (*n_checked == 0 || timer_now() - begun < seconds); ++*n_checked) {
+    const int64_t i                                                      = order[*n_checked];
+    diagnostics  *one __attribute__((cleanup(diagnostics_destroy)))      = NULL;
+    diagnostics  *warnings __attribute__((cleanup(diagnostics_destroy))) = NULL;
+    PetscCall(diagnostics_create(&one));
+    PetscCall(diagnostics_create(&warnings));
+    PetscCall(check_scene(plan, i, one, warnings));
+    PetscCall(collect_errors(c, one, i));
+    PetscCall(collect_errors(w, warnings, i));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, double seconds, diagnostics *d, int64_t *n_checked)
+{
+  case_errors  c = {0}, w = {0};
+  int64_t     *order __attribute__((cleanup(memory_free)))       = NULL;
+  diagnostics *all __attribute__((cleanup(diagnostics_destroy))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(diagnostics_create(&all));
-  for (int64_t i = 0; i < n && i < plan->n_cases && !code; ++i) {
-    diagnostics *one, *warnings;
-    PetscCall(diagnostics_create(&one));
-    PetscCall(diagnostics_create(&warnings));
-    code = check_scene(plan, i, one, warnings);
-    if (!code) code = collect_errors(&c, one, i);
-    if (!code) code = collect_errors(&w, warnings, i);
-    diagnostics_destroy(&one);
-    diagnostics_destroy(&warnings);
-  }
+  PetscCall(memory_alloc("order of cases", plan->n_cases, sizeof *order, &order));
+  PetscCall(order_cases(plan, order));
+  const PetscErrorCode code = check_ordered(plan, order, seconds, n_checked, &c, &w);
   report_errors(&c, plan, d);
   report_errors(&w, plan, all);
   for (int k = 0; k < diagnostics_count(all); ++k) log_warn("%s", diagnostics_text(all, k));

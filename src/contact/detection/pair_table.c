@@ -199,7 +199,7 @@ PetscErrorCode pair_table_fields(pair_table *t, int32_t n_bodies, field_table *f
   PetscCall(field_table_add(fields, group, "point", "1", FIELD_I64, 1, &t->point, FIELD_CHECKPOINT, "identity of the point in its body"));
   PetscCall(
       field_table_add(fields, group, "attachment", "m", FIELD_F64, 3, &t->X, FIELD_CHECKPOINT, "attachment in the frame of the object"));
-  PetscCall(field_table_add(fields, group, "speed", "m/s", FIELD_F64, 1, &t->speed, FIELD_CHECKPOINT,
+  PetscCall(field_table_add(fields, group, "speed", "m/s", FIELD_F64, 1, &t->speed, FIELD_CHECKPOINT | FIELD_RATE,
                             "largest approach speed so far; 0 without restitution"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -168,7 +168,7 @@ PetscErrorCode penalty_rows_fields(penalty_rows *r, field_table *table)
                             "elongation of the friction spring in the frame of the second body"));
   PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &m->position, FIELD_CHECKPOINT,
                             "contact point in the frame of the second body"));
-  PetscCall(field_table_add(table, group, "speed", "m/s", FIELD_F64, 1, &m->speed, FIELD_CHECKPOINT,
+  PetscCall(field_table_add(table, group, "speed", "m/s", FIELD_F64, 1, &m->speed, FIELD_CHECKPOINT | FIELD_RATE,
                             "largest approach speed so far; 0 without restitution"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -68,10 +68,11 @@ static void add_stops(articulated_body *b, int k)
 static bool add_motor(articulated_body *b, int k)
 {
   const articulated_axis *a = &b->axis[k];
-  const double            t = b->t + b->dt, force = expression_value(a->force, &t), most = b->dt * a->effort;
+  const double            end = b->t + b->dt, t = fmax(0.0, end), force = expression_value(a->force, &t), most = b->dt * a->effort;
   const double            gain = b->dt * a->stiffness + a->rate_damping;
   double                  target, rate = expression_derivative(a->target, &t, 0, &target);
   if (a->rate) rate = expression_value(a->rate, &t);
+  if (end < 0.0) rate = 0.0; /* search for the static equilibrium */
   if (!isfinite(target) || !isfinite(rate) || !isfinite(force)) return false;
   if (gain == 0.0) {
     b->feed[k] = fmin(fmax(b->dt * force, -most), most);
@@ -291,10 +292,10 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
     articulated_tree_inverse_dynamics(&b->tree, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
   int         bad    = create_step_constraints(b);
-  const char *pushed = find_bad_wrench(b, t + dt);
+  const char *pushed = find_bad_wrench(b, fmax(0.0, t + dt));
   b->n_prescribed    = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
-    const double end = t + dt;
+    const double end = fmax(0.0, t + dt);
     if (!b->axis[k].motion) continue;
     b->prescribed[b->n_prescribed]            = k;
     b->prescribed_velocity[b->n_prescribed++] = (expression_value(b->axis[k].motion, &end) - b->q[b->q_of[k]]) / dt;
@@ -353,7 +354,7 @@ static void link_motion(const articulated_body *b, int i, const double *R1, cons
 static void link_wrench(const articulated_body *b, int i, double force[3], double torque[3])
 {
   const articulated_link *link = b->link[i];
-  const double            t    = b->t + b->dt;
+  const double            t    = fmax(0.0, b->t + b->dt);
   for (int k = 0; k < 3; ++k) {
     force[k]  = link->force[k] ? expression_value(link->force[k], &t) : 0.0;
     torque[k] = link->torque[k] ? expression_value(link->torque[k], &t) : 0.0;
@@ -549,16 +550,16 @@ static PetscErrorCode fields(body *base, field_table *table)
   g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/velocities", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_v, b, &g));
-  PetscCall(field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT, "rates of joints, rad/s or m/s"));
+  PetscCall(field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT | FIELD_RATE, "rates of joints, rad/s or m/s"));
   PetscCall(field_table_add(table, g, "torque", "1", FIELD_F64, 1, &b->torque, FIELD_CHECKPOINT, "torques of motors, N m or N"));
   g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/links", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
-  PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT,
+  PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT | FIELD_RATE,
                             "of the links' centres of mass, mean over the last step"));
-  PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "mean over the last step"));
+  PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT | FIELD_RATE, "mean over the last step"));
   PetscCall(
-      field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about the links' centres of mass"));
+      field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT | FIELD_RATE, "about the links' centres of mass"));
   g->restored = articulated_body_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

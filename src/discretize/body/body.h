@@ -178,7 +178,8 @@ typedef struct {
 typedef struct {
   const char *kind;
   /* Start a step of length dt at time t, e.g. sort particles and transfer them to the grid. *n_blocks: number of blocks of unknowns. If
-   * the step must be rejected, *status is set. */
+   * the step must be rejected, *status is set. t + dt < 0: step of the search for the static equilibrium, with the prescribed values of t = 0 and
+   * without prescribed rates. */
   PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_status *status);
   /* v0 [n_blocks][3]: velocity at the start of the step. */
   PetscErrorCode (*velocity)(const body *b, double *v0);

@@ -42,7 +42,7 @@ void vector_field_destroy(vector_field **f)
 
 void vector_field_at(const vector_field *f, const double X[3], const double x[3], double t, double value[3])
 {
-  const double v[N_VARIABLES] = {X[0], X[1], X[2], x[0], x[1], x[2], t};
+  const double v[N_VARIABLES] = {X[0], X[1], X[2], x[0], x[1], x[2], t > 0.0 ? t : 0.0};
   for (int i = 0; i < 3; ++i) value[i] = expression_value(f->component[i], v);
 }
 

@@ -106,8 +106,8 @@ PetscErrorCode particles_fields(particles *p, field_table *table, const char *na
   snprintf(path, sizeof path, "bodies/%s", name);
   PetscCall(field_table_add_group(table, path, FIELD_GROUP_POINTS, &p->n, context, &g));
   PetscCall(field_table_add_soa(table, g, "position", "m", FIELD_F64, 3, p->x, BOTH, "position of the particle"));
-  PetscCall(field_table_add_soa(table, g, "velocity", "m/s", FIELD_F64, 3, p->v, BOTH, "velocity"));
-  PetscCall(field_table_add_soa(table, g, "affine_velocity", "1/s", FIELD_F64, 9, p->C, STATE,
+  PetscCall(field_table_add_soa(table, g, "velocity", "m/s", FIELD_F64, 3, p->v, BOTH | FIELD_RATE, "velocity"));
+  PetscCall(field_table_add_soa(table, g, "affine_velocity", "1/s", FIELD_F64, 9, p->C, STATE | FIELD_RATE,
                                 "velocity gradient carried by the affine transfer"));
   if (law)
     PetscCall(

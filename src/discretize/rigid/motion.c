@@ -191,6 +191,8 @@ static void keyframe_pose(const motion *m, double t, double d[3], double q[4], d
 void motion_frame(const motion *m, double t, rigid_frame *f)
 {
   double d[3] = {0}, q[4], d_rate[3] = {0}, w[3] = {0}, theta[3] = {0};
+  const bool is_before = t < 0.0;
+  if (is_before) t = 0.0;
   quaternion_identity(q);
   if (m->n_keys) {
     keyframe_pose(m, t, d, q, d_rate, w);
@@ -211,6 +213,7 @@ void motion_frame(const motion *m, double t, rigid_frame *f)
     v3_scale(theta, t, m->angular_velocity);
     quaternion_exp(q, theta);
   }
+  if (is_before) memset(d_rate, 0, sizeof d_rate), memset(w, 0, sizeof w);
   memset(f, 0, sizeof *f);
   quaternion_to_matrix(f->R, q);
   double turned[3], spin[3];

@@ -35,7 +35,8 @@ typedef struct motion motion;
 /* Create a motion from its job entry; spec NULL: the body is at rest. Invalid expressions or keyframes are reported to `d`; then *out is NULL. */
 PetscErrorCode motion_create(const motion_spec *spec, const document_node *node, const char *path, diagnostics *d, motion **out);
 void           motion_destroy(motion **m);
-/* Pose and velocity at time t of a body whose rest coordinates are world coordinates. Sets c, R, v (velocity of the frame's origin) and w
+/* Pose and velocity at time t of a body whose rest coordinates are world coordinates. At negative times (search for the static equilibrium, sim/step)
+ * the body is at rest in its pose of t = 0. Sets c, R, v (velocity of the frame's origin) and w
  * of *frame; Jl = I, block = -1. */
 void motion_frame(const motion *m, double t, rigid_frame *frame);
 #endif

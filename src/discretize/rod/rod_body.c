@@ -305,7 +305,7 @@ static PetscErrorCode rod_fields(body *base, field_table *table)
   PetscCall(rod_body_add_group(b, "unknowns", &b->n_blocks, table, &group));
   PetscCall(field_table_add(table, group, "coordinate", "", FIELD_F64, 3, &b->q, FIELD_CHECKPOINT,
                             "coordinates of the strands, defined by the model"));
-  PetscCall(field_table_add(table, group, "rate", "", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT, "rates of these coordinates"));
+  PetscCall(field_table_add(table, group, "rate", "", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT | FIELD_RATE, "rates of these coordinates"));
   group->restored = rod_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -431,7 +431,7 @@ static PetscErrorCode helix_fields(rod_body *b, field_table *table)
   PetscCall(rod_body_add_group(b, "roots", &h->n_strands, table, &group));
   PetscCall(field_table_add(table, group, "orientation", "", FIELD_F64, 4, &h->root, FIELD_CHECKPOINT, "quaternions of the roots' frames"));
   PetscCall(rod_body_add_group(b, "points", &h->n_points, table, &group));
-  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &h->point_velocity, FIELD_CHECKPOINT,
+  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &h->point_velocity, FIELD_CHECKPOINT | FIELD_RATE,
                             "velocity of the Gauss points of elements"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

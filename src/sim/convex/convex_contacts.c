@@ -48,7 +48,7 @@ static void equalise_masses(const convex_contacts *c, const contact_pair *p, dou
  * has the period min_contact_period if each has n^1/2 times this period. Contacts at rest sink by R_N r_N (dt + relaxation), R_N = period^2 w / 4
  * pi^2; the period is smaller if this exceeds max_depth for the largest force of the last step. The load of new pairs is not known; it is assumed to
  * change the velocity of the contact by 100 acceleration dt, so that structures released without load, such as arches, do not sink first. */
-static double pair_period(const convex_options *o, const convex_contacts *c, const contact_pair *p, const sap_parameters *step,
+static double pair_period(double min_contact_period, const convex_contacts *c, const contact_pair *p, const sap_parameters *step,
                           double acceleration, double max_depth, const double *w)
 {
   double sum = 0.0, most = 0.0, fastest = 0.0, n = 1.0;
@@ -58,7 +58,7 @@ static double pair_period(const convex_options *o, const convex_contacts *c, con
   }
   if (p->is_rigid && most > 0.0) n = sum / most;
   if (!(fastest > 0.0)) fastest = 100.0 * acceleration * step->dt;
-  const double square = n * o->min_contact_period * o->min_contact_period,
+  const double square = n * min_contact_period * min_contact_period,
                limit  = 4.0 * M_PI * M_PI * max_depth / (fastest * (step->dt + step->relaxation));
   return sqrt(fmin(square, limit));
 }
@@ -76,6 +76,8 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
                               .dissipation              = o->dissipation,
                               .slip                     = o->slip_speed};
   contact_pair        p    = {.first = 0};
+  /* The search for an equilibrium uses other steps, but the equilibrium is that of the stiffness of time.step. */
+  const double least_period = o->min_contact_period * (f->layout.is_precise ? s->options->time->step / f->layout.dt : 1.0);
   for (int64_t a = 0; a < c->n; ++a) w[a] = inverse_mass(J, inverse, a);
   for (; p.first < c->n; p.first = p.end) { /* contacts are sorted by detector and pair */
     for (p.end = p.first + 1; p.end < c->n && spots[p.end].key[0] == spots[p.first].key[0];) ++p.end;
@@ -84,7 +86,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
                     (f->contacts.frame[spots[p.first].body_a] >= 0 || f->contacts.frame[spots[p.first].body_b] >= 0 ||
                      !surface_scene_has_skin(f->contacts.surfaces, spots[p.first].body_a, spots[p.first].body_b));
     equalise_masses(c, &p, w);
-    step.min_contact_period = pair_period(o, c, &p, &step, f->layout.acceleration_scale, max_depth, w);
+    step.min_contact_period = pair_period(least_period, c, &p, &step, f->layout.acceleration_scale, max_depth, w);
     for (int64_t a = p.first; a < p.end; ++a) {
       c->pair[a]             = p.first;
       c->is_repeated[a]      = p.is_repeated;

@@ -471,7 +471,7 @@ PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table)
   field_group *g;
   PetscFunctionBegin;
   PetscCall(field_table_add_group(table, "contact/boundary", FIELD_GROUP_PLAIN, &c->boundary.surfaces->n_vertices, NULL, &g));
-  PetscCall(field_table_add(table, g, "affine", "1/s", FIELD_F64, 9, &c->boundary.affine, FIELD_CHECKPOINT,
+  PetscCall(field_table_add(table, g, "affine", "1/s", FIELD_F64, 9, &c->boundary.affine, FIELD_CHECKPOINT | FIELD_RATE,
                             "velocity gradient that boundary nodes transfer to the grid"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -31,6 +31,7 @@ typedef struct {
   Mat     H_single;     /* the same in single precision for the linear solves, if the job selects it */
   Mat     P;            /* assembled tangent, if the preconditioner needs one */
   bool    is_assembled; /* P has been assembled in this step */
+  bool    is_precise;   /* the tolerance of snes is smaller than that of the job */
   int64_t n_petsc;
 } penalty;
 
@@ -254,6 +255,10 @@ static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report 
   PetscCall(copy_to(p->dinv, p->system.layout.inverse_scale, p->system.layout.n_blocks));
   PetscCall(copy_to(p->columns, p->system.layout.column_scale, p->system.layout.n_blocks));
   PetscCall(VecZeroEntries(p->z));
+  const PetscReal tolerance = step_layout_tolerance(&p->system.layout, p->newton.tolerance);
+  if (tolerance < p->newton.tolerance || p->is_precise)
+    PetscCall(SNESSetTolerances(p->snes, tolerance, 0.0, 0.0, (PetscInt)p->newton.max_iterations, PETSC_MAX_INT));
+  p->is_precise = tolerance < p->newton.tolerance;
   timer_begin(TIMER_NEWTON);
   PetscCall(SNESSolve(p->snes, NULL, p->z));
   timer_end(TIMER_NEWTON);

@@ -17,11 +17,18 @@ static const key_spec retry_keys[] = {
 static const key_table retry_table = {.name = "time.retry", .help = "What happens when a step fails: it is rolled back and "
                                                                     "repeated in substeps of half its length.",
                                       .size = sizeof(retry_options), .keys = retry_keys};
+static const char *const start_choices[] = {[TIME_START_AS_GIVEN] = "as_given", [TIME_START_AT_REST] = "at_rest", NULL};
+static const char *const start_help[]    = {
+    "the positions and velocities of the job",
+    "a static equilibrium near these positions, which is computed before the first step: springs, elastic bodies and contacts carry the weight. Bodies "
+    "must not have an initial velocity; prescribed motions begin at t = 0. The run fails with exit code 4 if there is no equilibrium, see docs/guide/running.md"};
 static const key_spec time_keys[] = {
   {.name = "end", .type = KEY_REAL, .offset = offsetof(time_options, end), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
    .help = "simulated time at which the run ends", .may_change = true},
   {.name = "step", .type = KEY_REAL, .offset = offsetof(time_options, step), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
    .help = "time step"},
+  {.name = "start", .type = KEY_ENUM, .offset = offsetof(time_options, start), .choices = start_choices, .choice_help = start_help, .fallback = "as_given",
+   .help = "state at t = 0"},
   {.name = "frame", .type = KEY_REAL, .offset = offsetof(time_options, frame), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "time between frames for ParaView and pictures, a multiple of step; 0: only the first and the last", .may_change = true},
   {.name = "retry", .type = KEY_TABLE, .offset = offsetof(time_options, retry), .fallback = "{}", .table = &retry_table,

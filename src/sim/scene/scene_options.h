@@ -12,8 +12,10 @@ typedef struct {
   int64_t halvings;           /* maximum number of step halvings after a failed step */
   bool    accept_unconverged; /* accept the best state of the smallest step */
 } retry_options;
+enum { TIME_START_AS_GIVEN, TIME_START_AT_REST };
 typedef struct {
   double               end, step, frame; /* [s] end time, step length, time between frames */
+  int                  start;            /* TIME_START_... */
   const retry_options *retry;
 } time_options;
 

@@ -6,6 +6,7 @@
 #include "discretize/mac/mac_side.h"
 #include "discretize/particles/particles.h"
 #include "discretize/rigid/rigid_body.h"
+#include "geometry/convex/convex_pose.h"
 #include "geometry/convex/convex_solid.h"
 #include "sim/scene/contact_stiffness.h"
 #include <string.h>
@@ -305,6 +306,55 @@ static void check_contact_spacing(const subject *c, int i, int j)
                    c->s->bodies[i].name, a->spacing, c->s->bodies[j].name, b->size, c->s->bodies[i].name);
 }
 
+/* --- number of contact points ------------------------------------------------------------------------------------- */
+
+/* The only solid of body i; NULL: it has none, or several. */
+static const convex_solid *single_solid(const subject *c, int i, bool *has_solids)
+{
+  const body         *b     = c->s->bodies[i].body;
+  int                 n     = 0;
+  const convex_solid *solid = b->ops->frame && b->ops->solids ? b->ops->solids(b, &n) : NULL;
+  *has_solids               = n > 0;
+  return n == 1 ? solid : NULL;
+}
+
+/* Points of body i within 2 % of its size of the lowest one along `down`. */
+static PetscErrorCode count_lowest(const subject *c, int i, const double down[3], int64_t *count)
+{
+  int64_t n                                       = 0;
+  double  lowest                                  = -INFINITY;
+  double *x __attribute__((cleanup(memory_free))) = NULL;
+  PetscFunctionBegin;
+  *count = 0;
+  PetscCall(body_survey_points(c->s->bodies[i].body, &n, &x));
+  for (int64_t k = 0; k < n; ++k) lowest = fmax(lowest, v3_dot(x + 3 * k, down));
+  for (int64_t k = 0; k < n; ++k) *count += v3_dot(x + 3 * k, down) >= lowest - 0.02 * c->body[i].size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Contact points of body i at rest on body j: the points of its lowest layer along gravity, or along the normal of a half-space. Pairs of convex solids:
+ * 1 of a sphere, 2 of a capsule, at most CONVEX_MAX_CLIPPED of others, or the number that the job gives. */
+static PetscErrorCode predict_points(const subject *c, int i, int j, int64_t *count)
+{
+  bool                has_own, has_other;
+  const convex_solid *own = single_solid(c, i, &has_own), *other = single_solid(c, j, &has_other);
+  PetscFunctionBegin;
+  *count = c->body[i].n_bottom;
+  if (other && other->kind == CONVEX_HALF_SPACE && c->body[i].n_points > 0) {
+    double normal[3], offset, down[3];
+    half_space_in_world(c, j, other, normal, &offset);
+    v3_scale(down, -1.0, normal);
+    PetscCall(count_lowest(c, i, down, count));
+  }
+  if (!has_own || !has_other) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t given = own && other ? (own->area_points > other->area_points ? own->area_points : other->area_points) : 0;
+  if (own && own->kind == CONVEX_SPHERE) *count = 1;
+  else if (own && own->kind == CONVEX_CAPSULE) *count = *count > 2 ? 2 : *count;
+  else if (given > 0 && *count >= 3) *count = given;
+  else if (*count > CONVEX_MAX_CLIPPED) *count = CONVEX_MAX_CLIPPED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Radius of the sphere, cylinder or capsule of the job; 0: none. */
 static double radius_of_shape(const subject *c, int i)
 {
@@ -316,6 +366,27 @@ static double radius_of_shape(const subject *c, int i)
     if (radius && radius->text && key_text_real(radius->text, &r) == KEY_TEXT_OK) return r;
   }
   return 0.0;
+}
+
+/* Overlap of a curved body of radius r and a deformable surface before a contact point of either touches the other. The deepest place of the curved
+ * body is at most s/3^1/2 from the nearest point if triangles have edges s: depth s^2/(6 r). The run reports overlaps without a contact point from
+ * 1e-3 of the smaller size on (app/run/run_overlaps.c). */
+static const double MISSED_DEPTH = 2e-3;
+static void         check_contact_points(const subject *c, int i, int j)
+{
+  const body        *soft    = c->s->bodies[i].body;
+  const double       r       = radius_of_shape(c, j), s = fmin(c->body[i].spacing, c->body[j].spacing), h = fmin(c->body[i].spacing, c->body[j].size);
+  body_surface       surface = {0};
+  const scene_formulation *f = c->s->options->formulation;
+  if (!(r > 0.0) || !c->s->bodies[j].body->ops->frame || soft->ops->frame || !soft->ops->surface || f->checks_surfaces) return; /* triangles against triangles detect everything */
+  soft->ops->surface(soft, &surface);
+  const double missed = s * s / (6.0 * r);
+  if (surface.n_triangles == 0 || !(missed > MISSED_DEPTH * h)) return;
+  warning_list_add(c->s->warnings, "few-contact-points", limited(c, "few-contact-points", PAIR(j, i)),
+                   "the contact points are %.3g m apart, so %s, of radius %.3g m, and %s overlap by up to %.2g m before a point touches, %.1g of the "
+                   "smaller size or spacing; choose a spacing of %s, or a surface_spacing of %s, of at most %.2g m",
+                   s, c->s->bodies[j].name, r, c->s->bodies[i].name, missed, missed / h, c->s->bodies[i].name, c->s->bodies[j].name,
+                   sqrt(6.0 * r * MISSED_DEPTH * h));
 }
 
 static const double COARSEST_EDGE = 0.9; /* of the radius: the surface deviates by h^2/(8 R) = 10 % of R */
@@ -401,6 +472,8 @@ static PetscErrorCode check_all(subject *c)
       check_stiffness(c, i, j);
       check_contact_spacing(c, i, j);
       check_contact_spacing(c, j, i);
+      check_contact_points(c, i, j);
+      check_contact_points(c, j, i);
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -412,6 +485,40 @@ PetscErrorCode scene_check_plausibility(scene *s)
   c.g = body_survey_down(s->gravity, c.down);
   PetscCall(scene_survey(s, &c.body));
   const PetscErrorCode error = check_all(&c);
+  memory_free(&c.body);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pairs listed by name. */
+enum { MAX_LISTED = 20 };
+
+static PetscErrorCode describe_contacts(const subject *c, FILE *out)
+{
+  int     n = 0;
+  int64_t count;
+  PetscFunctionBegin;
+  for (int i = 0; i < c->s->n_bodies; ++i)
+    for (int j = 0; j < c->s->n_bodies; ++j) {
+      if (!may_touch(c, i, j) || contact_carried_body(c->body, i, j) != i || c->body[i].n_points == 0) continue;
+      if (particles_of(c->s->bodies[i].body) || !falls_on(c, i, j, fmax(fall_of(c, i), 2.0 * c->body[i].reach))) continue;
+      if (n++ >= MAX_LISTED) continue;
+      PetscCall(predict_points(c, i, j, &count));
+      fprintf(out, "%s%s on %s %lld", n == 1 ? "  predicted contact points at rest: " : ", ", c->s->bodies[i].name, c->s->bodies[j].name,
+              (long long)count);
+    }
+  if (n > MAX_LISTED) fprintf(out, " and %d further pairs", n - MAX_LISTED);
+  if (n > 0) fprintf(out, "\n");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_describe_contacts(const scene *s, FILE *out)
+{
+  subject c = {.s = (scene *)s, .dt = s->options->time->step, .end = s->options->time->end};
+  PetscFunctionBegin;
+  c.g = body_survey_down(s->gravity, c.down);
+  PetscCall(scene_survey(s, &c.body));
+  const PetscErrorCode error = describe_contacts(&c, out);
   memory_free(&c.body);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,4 +5,6 @@
 #include "sim/scene/scene.h"
 
 PetscErrorCode scene_check_plausibility(scene *s);
+/* Print the expected number of contact points of each body on the body below it: the points of its lowest layer along gravity. For `check`. */
+PetscErrorCode scene_describe_contacts(const scene *s, FILE *out);
 #endif

@@ -26,13 +26,13 @@
   X("edges-pass", "start", "edges of rigid triangle surfaces pass through each other, because restitution, friction_direction or lagged forces exclude contact of edges: use convex solids, or remove these keys")   \
   X("until-not-finite", "run", "an expression of until is infinite or undefined although its measures are finite: correct the expression")   \
   X("deep-overlap", "run", "bodies overlap by more than a tenth of the spacing or of the body: choose a larger stiffness or a shorter step") \
-  X("few-contact-points", "run", "a pair of bodies has too few contact points for its size: choose a finer spacing") \
+  X("few-contact-points", "start, run", "a pair of bodies has too few contact points for its size: choose a finer spacing") \
   X("rotation-step", "start", "a body rotates by a large angle per step with an integrator that dissipates: use rotation: conserving or a shorter step")
 /* clang-format on */
 
 /* One row of the table. */
 typedef struct {
-  const char *code, *place, *help; /* place: "start" or "run" */
+  const char *code, *place, *help; /* place: "start", "run" or both */
 } warning_code;
 extern const warning_code warning_codes[];      /* ends with code NULL */
 extern const char *const  warning_code_names[]; /* the codes, NULL-terminated: choices of ignore_warnings */

@@ -40,6 +40,7 @@ struct formulation {
   const contact_points *points;
   const contact_forces *forces;
   bool                  accepts_unconverged; /* set by app/run: the next step accepts the best state that its solvers reach */
+  bool                  is_precise;          /* set by static_equilibrium.c: the next step uses step_layout_tolerance's smaller tolerance */
 };
 
 /* Create a formulation for a scene, which must outlive it. On failure *out must still be destroyed. */

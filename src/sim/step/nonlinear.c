@@ -305,8 +305,12 @@ static PetscErrorCode solve_with_work(nonlinear_work *w, nonlinear_result *out, 
 
 PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_options *o, nonlinear_result *out, step_status *status)
 {
+  nonlinear_options own = *o;
+  own.tolerance         = step_layout_tolerance(p->layout, o->tolerance);
+  own.accurate *= own.tolerance / o->tolerance;
+  if (o->least == o->accurate) own.least = own.accurate;
   nonlinear_work w = {.p           = p,
-                      .o           = o,
+                      .o           = &own,
                       .n           = p->unknowns->n,
                       .best        = INFINITY,
                       .stored_norm = INFINITY,

@@ -27,7 +27,13 @@ typedef struct {
   double         *prescribed_velocity;
   dependent_nodes dependent;
   bool            accepts_unconverged; /* formulation.accepts_unconverged of this step */
+  bool            is_precise;          /* formulation.is_precise of this step */
 } step_layout;
+/* Tolerance of the residual in this step. Precise: a residual of 1e-7 acceleration_scale, so that an equilibrium is exact to 1e-6. */
+static inline double step_layout_tolerance(const step_layout *l, double tolerance)
+{
+  return l->is_precise && tolerance > 1e-7 ? 1e-7 : tolerance;
+}
 
 /* Fill in *l; destroy accepts zeros. */
 PetscErrorCode step_layout_create(scene *s, step_layout *l);

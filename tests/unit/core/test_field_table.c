@@ -61,6 +61,39 @@ static void groups_stay_where_they_are(void **state)
   assert_no_leak();
 }
 
+static PetscErrorCode count_restored(void *context)
+{
+  ++*(int *)context;
+  return PETSC_SUCCESS;
+}
+
+/* Rates in both layouts become zero; other fields and groups without rates do not change. */
+static void rates_stop(void **state)
+{
+  (void)state;
+  field_table  *table = NULL;
+  field_group  *moving = NULL, *still = NULL;
+  const int64_t n        = 2;
+  double        vx[] = {1, 2}, vy[] = {3, 4}, L[] = {1, 2, 3, 4, 5, 6}, x[] = {7, 8};
+  double       *v[2] = {vx, vy}, *momentum = L, *position = x;
+  int           n_moving = 0, n_still = 0;
+
+  assert_ok(field_table_create(&table));
+  assert_ok(field_table_add_group(table, "moving", FIELD_GROUP_PLAIN, &n, &n_moving, &moving));
+  assert_ok(field_table_add_group(table, "still", FIELD_GROUP_PLAIN, &n, &n_still, &still));
+  moving->restored = still->restored = count_restored;
+  assert_ok(field_table_add_soa(table, moving, "velocity", "m/s", FIELD_F64, 2, v, FIELD_CHECKPOINT | FIELD_RATE, "v"));
+  assert_ok(field_table_add(table, moving, "momentum", "N s", FIELD_F64, 3, &momentum, FIELD_CHECKPOINT | FIELD_RATE, "L"));
+  assert_ok(field_table_add(table, still, "position", "m", FIELD_F64, 1, &position, FIELD_CHECKPOINT, "x"));
+  assert_ok(field_table_stop(table));
+  for (int i = 0; i < 2; ++i) assert_true(vx[i] == 0.0 && vy[i] == 0.0 && x[i] == 7.0 + i);
+  for (int i = 0; i < 6; ++i) assert_true(L[i] == 0.0);
+  assert_int_equal(n_moving, 1);
+  assert_int_equal(n_still, 0);
+  field_table_destroy(&table);
+  assert_no_leak();
+}
+
 static void expect_refusal(PetscErrorCode code, const char *fragment)
 {
   assert_int_not_equal(code, 0);
@@ -185,4 +218,4 @@ static void test_state_is_restored(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(both_layouts_follow_moving_arrays), cmocka_unit_test(groups_stay_where_they_are),
-          cmocka_unit_test(misuse_is_rejected), cmocka_unit_test(test_state_is_restored))
+          cmocka_unit_test(rates_stop), cmocka_unit_test(misuse_is_rejected), cmocka_unit_test(test_state_is_restored))

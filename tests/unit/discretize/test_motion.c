@@ -40,6 +40,17 @@ static void check_velocity(const motion *m, double t)
   }
 }
 
+/* Before t = 0: the pose of t = 0, without velocity. */
+static void check_before_start(const motion *m)
+{
+  rigid_frame before, start;
+  motion_frame(m, -0.3, &before);
+  motion_frame(m, 0.0, &start);
+  assert_close(v3_norm(before.v) + v3_norm(before.w), 0.0, 0.0);
+  for (int k = 0; k < 3; ++k) assert_close(before.c[k], start.c[k], 0.0);
+  for (int k = 0; k < 9; ++k) assert_close(before.R[k], start.R[k], 0.0);
+}
+
 static void test_motions(void **state)
 {
   (void)state;
@@ -58,6 +69,7 @@ static void test_motions(void **state)
     assert_ok(document_create(&doc));
     assert_ok(diagnostics_create(&d));
     motion *m = motion_from_text(text[i], doc, d);
+    check_before_start(m);
     if (!m) fail_msg("rejected: %s", diagnostics_text(d, 0));
     for (int j = 0; j < 3; ++j) check_velocity(m, at[j]);
     place(m, 0.5, pivot, x); /* rotation leaves the pivot alone */
