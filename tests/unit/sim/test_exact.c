@@ -585,6 +585,52 @@ static void test_rows_of_ropes(void **state)
   check_rows_of_ropes(-0.08, 0.1);
 }
 
+/* Contacts between edges of two soft balls: impulses exert no total force and no total moment. */
+static void test_rows_of_edges(void **state)
+{
+  (void)state;
+  world         w;
+  step_layout   l;
+  step_unknowns u;
+  step_contacts c;
+  step_status   status  = {STEP_OK, NULL, -1};
+  int64_t       n_edges = 0;
+  double       *r, *y, force[3] = {0}, moment[3] = {0};
+  open_world(HEAD "time: {end: 1, step: 2.0e-3}\ncontact: {friction: 0.5}\nbodies:\n"
+                  "  left: {kind: fem, material: rubber, spacing: 0.035, shape: {sphere: {center: [-0.0955, 0.03, 0], radius: 0.1}}, "
+                  "velocity: [1, 0, 0]}\n"
+                  "  right: {kind: fem, material: rubber, spacing: 0.035, shape: {sphere: {center: [0.0955, -0.03, 0.007], radius: 0.1}}, "
+                  "velocity: [-1, 0, 0]}\n",
+             &w);
+  assert_ok(step_layout_create(w.s, &l));
+  assert_ok(step_layout_begin(&l, 0.0, 2e-3, &status));
+  assert_ok(step_unknowns_create(&l, &u));
+  assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_correction, &c));
+  assert_ok(step_contacts_find(&c, &l, &u, &status));
+  const int64_t n = step_contacts_size(&c);
+  assert_ok(MEMORY_ALLOC("test", ARRAY(r, 3 * n), ARRAY(y, 3 * l.n_blocks)));
+  for (int64_t i = 0; i < n; ++i) { /* normal impulses: on deforming bodies friction acts at the points of both surfaces */
+    const contact_spot *s = &step_contacts_spots(&c)[i];
+    r[3 * i]              = random_range(4, (uint64_t)i, 0, 0.5, 1.0);
+    n_edges += s->key[0] >> 56 == DETECTOR_SURFACE_EDGE && !(s->key[1] & 1);
+    if (s->key[1] & 1) r[3 * i] = 0.0; /* swept: the normal is that at the time of collision */
+  }
+  print_message("%lld contacts, %lld of edges\n", (long long)n, (long long)n_edges);
+  assert_true(n_edges >= 2);
+  contact_jacobian_scatter(&c.rows, 1.0, r, y);
+  sum_up(w.s, y, force, moment);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(force[k], 0.0, 64.0 * DBL_EPSILON * (double)n);
+    assert_close(moment[k], 0.0, 64.0 * DBL_EPSILON * (double)n);
+  }
+  MEMORY_FREE(&r, &y);
+  step_contacts_destroy(&c);
+  step_unknowns_destroy(&u);
+  step_layout_destroy(&l);
+  close_world(&w);
+  assert_no_leak();
+}
+
 static double entry(const sparse_rows *M, int64_t i, int64_t j)
 {
   for (int64_t k = M->start[i]; k < M->start[i + 1]; ++k)
@@ -752,4 +798,4 @@ TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), 
           cmocka_unit_test(test_threads), cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held),
           cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped),
           cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_rows_of_ropes),
-          cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
+          cmocka_unit_test(test_rows_of_edges), cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
