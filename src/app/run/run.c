@@ -725,6 +725,9 @@ static void log_rejection(const run *r, double t, double h, const step_status *s
   log_debug("step %lld at t = %g s: %s; retrying with %g s", (long long)*r->state.step + 1, t, why, 0.5 * h);
 }
 
+/* A step that stalls above its tolerance, but below 10 times the tolerance, is halved up to this number of times before it is accepted. */
+enum { STALL_LEVELS = 2 };
+
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
  * one level lower. The smallest substep may accept unconverged states (time.retry.accept_unconverged). After a negative status *report is that of the
  * rejected attempt. The position inside the step is an integer number of smallest substeps, so it is exact. */
@@ -744,6 +747,7 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
     step_report   one;
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
     r->formulation->accepts_unconverged = r->job->scene.time->retry->accept_unconverged && level == max_level;
+    r->formulation->repeats_stalled     = level < STALL_LEVELS && level < max_level;
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;

@@ -11,6 +11,7 @@ PetscErrorCode step_run_attempt(const formulation *f, step_layout *l, double t, 
   memset(report, 0, sizeof *report);
   report->friction_method = -1;
   l->accepts_unconverged  = f->accepts_unconverged;
+  l->repeats_stalled      = f->repeats_stalled;
   PetscCall(step_layout_begin(l, t, dt, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   const PetscErrorCode code = own->attempt(own->context, status, report);

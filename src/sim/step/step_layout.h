@@ -26,7 +26,7 @@ typedef struct {
   int64_t        *prescribed; /* ascending */
   double         *prescribed_velocity;
   dependent_nodes dependent;
-  bool            accepts_unconverged; /* formulation.accepts_unconverged of this step */
+  bool            accepts_unconverged, repeats_stalled; /* those of the formulation in this step */
 } step_layout;
 
 /* Fill in *l; destroy accepts zeros. */
