@@ -673,20 +673,37 @@ static PetscErrorCode run_write_failure(const run *r, const step_status *status,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lines of the quality block. */
+/* The quality of all starts with its text: the lines of the quality block, or one line. quality_report_clear releases it, also after a failure. */
+typedef struct {
+  quality_texts texts;
+  run_quality   quality;
+  text_buffer   text;
+} quality_report;
+
+static void quality_report_clear(quality_report *q)
+{
+  text_clear(&q->text);
+  memory_free(&q->texts.warning);
+}
+
+static PetscErrorCode quality_report_fill(const run *r, bool is_one_line, quality_report *out)
+{
+  PetscFunctionBegin;
+  *out = (quality_report){0};
+  PetscCall(quality_monitor_result(r->monitor, *r->state.step, &out->texts, &out->quality));
+  if (is_one_line) run_quality_line(&out->quality, &out->text);
+  else run_quality_print(&out->quality, "  ", &out->text);
+  PetscFunctionReturn(out->text.code);
+}
+
 static PetscErrorCode print_quality(const run *r, FILE *out)
 {
-  quality_texts texts = {0};
-  run_quality   quality;
-  text_buffer   b = {0};
+  quality_report q;
   PetscFunctionBegin;
-  PetscErrorCode error = quality_monitor_result(r->monitor, *r->state.step, &texts, &quality);
-  if (!error) run_quality_print(&quality, "  ", &b);
-  if (!error) error = b.code;
-  if (!error) fprintf(out, "quality of all starts\n%s\n", b.data ? b.data : "");
-  text_clear(&b);
-  memory_free(&texts.warning);
-  PetscCall(error);
+  const PetscErrorCode code = quality_report_fill(r, false, &q);
+  if (!code) fprintf(out, "quality of all starts\n%s\n", q.text.data ? q.text.data : "");
+  quality_report_clear(&q);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -727,6 +744,9 @@ static void log_rejection(const run *r, double t, double h, const step_status *s
   log_debug("step %lld at t = %g s: %s; retrying with %g s", (long long)*r->state.step + 1, t, why, 0.5 * h);
 }
 
+/* A step that stalls above its tolerance, but below 10 times the tolerance, is halved up to this number of times before it is accepted. */
+enum { STALL_LEVELS = 2 };
+
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
  * one level lower. The smallest substep may accept unconverged states (time.retry.accept_unconverged). After a negative status *report is that of the
  * rejected attempt. The position inside the step is an integer number of smallest substeps, so it is exact. */
@@ -746,6 +766,7 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
     step_report   one;
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
     r->formulation->accepts_unconverged = r->job->scene.time->retry->accept_unconverged && level == max_level;
+    r->formulation->repeats_stalled     = level < STALL_LEVELS && level < max_level;
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;
@@ -854,21 +875,17 @@ static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end
 /* Print the quality of a finished run; a bad entry changes the status and, if the run is strict, the exit code. */
 static PetscErrorCode check_quality(const run *r, run_end *end)
 {
-  quality_texts texts = {0};
-  run_quality   quality;
-  text_buffer   b = {0};
+  quality_report q;
   PetscFunctionBegin;
-  PetscErrorCode error = quality_monitor_result(r->monitor, *r->state.step, &texts, &quality);
-  if (!error) run_quality_line(&quality, &b);
-  if (!error) error = b.code;
-  if (!error) {
-    log_info("quality: %s", b.data ? b.data : "");
-    for (int i = 0; i < quality.bad.n; ++i) log_alert("%s: %s", run_status_names[RUN_SEE_QUALITY], (const char *)quality.bad.item[i].value);
-    if (quality.bad.n > 0) end->status = RUN_SEE_QUALITY, end->code = r->is_strict ? SS_EXIT_QUALITY : SS_EXIT_OK;
+  const PetscErrorCode code = quality_report_fill(r, true, &q);
+  if (!code) {
+    log_info("quality: %s", q.text.data ? q.text.data : "");
+    for (int i = 0; i < q.quality.bad.n; ++i)
+      log_alert("%s: %s", run_status_names[RUN_SEE_QUALITY], (const char *)q.quality.bad.item[i].value);
+    if (q.quality.bad.n > 0) end->status = RUN_SEE_QUALITY, end->code = r->is_strict ? SS_EXIT_QUALITY : SS_EXIT_OK;
   }
-  text_clear(&b);
-  memory_free(&texts.warning);
-  PetscCall(error);
+  quality_report_clear(&q);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

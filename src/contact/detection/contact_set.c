@@ -1,5 +1,6 @@
 /* Set of contacts of one step, see contact_set.h: growth and sorting by key. */
 #include "contact/detection/contact_set.h"
+#include "contact/detection/contact_keys.h"
 #include "core/memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,7 @@ PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **firs
 static int contact_set_compare(const void *a, const void *b)
 {
   const contact_spot *p = a, *q = b;
-  if (p->key[0] != q->key[0]) return p->key[0] < q->key[0] ? -1 : 1;
-  return (p->key[1] > q->key[1]) - (p->key[1] < q->key[1]);
+  return contact_keys_compare(p->key, q->key);
 }
 
 PetscErrorCode contact_set_sort(contact_set *s)

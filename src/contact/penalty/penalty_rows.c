@@ -1,5 +1,6 @@
 /* Penalty springs on contact rows, see penalty_rows.h: detection, sums over the blocks of the global vector, report, state. */
 #include "contact/penalty/penalty_rows.h"
+#include "contact/detection/contact_keys.h"
 #include "contact/detection/contact_search.h"
 #include "contact/detection/convex_contact.h"
 #include "contact/penalty/penalty_row_law.h"
@@ -92,37 +93,13 @@ int64_t penalty_rows_size(const penalty_rows *r) { return r->rows.n; }
 
 /* ---- state ----------------------------------------------------------------------------------------------------------- */
 
-static int compare_keys(const uint64_t a[2], const uint64_t b[2])
-{
-  if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
-  return (a[1] > b[1]) - (a[1] < b[1]);
-}
-
-/* First row whose key is not less than `key`. */
-static int64_t lower_bound(const spring_memory *m, const uint64_t key[2])
-{
-  int64_t lo = 0, hi = m->n;
-  while (lo < hi) {
-    const int64_t mid = lo + (hi - lo) / 2;
-    if (compare_keys(m->key + 2 * mid, key) < 0) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
-}
-
-static int64_t find_known(const spring_memory *m, const uint64_t key[2])
-{
-  const int64_t at = lower_bound(m, key);
-  return at < m->n && compare_keys(m->key + 2 * at, key) == 0 ? at : -1;
-}
-
 /* The vanished contact of the same bodies that is closest to x [3], in the frame of the second body; -1: none. */
 static int64_t nearest_vanished(const spring_memory *m, const contact_set *set, const uint64_t key[2], const double x[3])
 {
   const uint64_t first[2] = {key[0], 0};
   double         least    = INFINITY, d[3];
   int64_t        nearest  = -1;
-  for (int64_t i = lower_bound(m, first); i < m->n && m->key[2 * i] == key[0]; ++i) {
+  for (int64_t i = contact_keys_lower_bound(m->n, m->key, first); i < m->n && m->key[2 * i] == key[0]; ++i) {
     v3_sub(d, m->position + 3 * i, x);
     if (v3_dot(d, d) >= least || contact_set_has(set, m->key + 2 * i)) continue;
     least   = v3_dot(d, d);
@@ -149,9 +126,8 @@ static PetscErrorCode check_memory(void *context)
   for (int64_t i = 0; i < m->n; ++i) {
     PetscCheck(isfinite(v3_norm(m->elongation + 3 * i)) && isfinite(v3_norm(m->position + 3 * i)) && isfinite(m->speed[i]), PETSC_COMM_SELF,
                PETSC_ERR_FILE_UNEXPECTED, "contact/springs: row %lld is not finite", (long long)i);
-    PetscCheck(i == 0 || compare_keys(m->key + 2 * i - 2, m->key + 2 * i) < 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/springs: row %lld is not in ascending order of keys", (long long)i);
   }
+  PetscCall(contact_keys_check("contact/springs", m->n, m->key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,10 +136,7 @@ PetscErrorCode penalty_rows_fields(penalty_rows *r, field_table *table)
   spring_memory *m = &r->known;
   field_group   *group;
   PetscFunctionBeginUser;
-  PetscCall(field_table_add_group(table, "contact/springs", FIELD_GROUP_PLAIN, &m->n, m, &group));
-  group->resize   = resize_memory;
-  group->restored = check_memory;
-  PetscCall(field_table_add(table, group, "key", "1", FIELD_U64, 2, &m->key, FIELD_CHECKPOINT, "identity of the contact"));
+  PetscCall(contact_keys_add_group(table, "contact/springs", &m->n, &m->key, m, resize_memory, check_memory, &group));
   PetscCall(field_table_add(table, group, "elongation", "m", FIELD_F64, 3, &m->elongation, FIELD_CHECKPOINT,
                             "elongation of the friction spring in the frame of the second body"));
   PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &m->position, FIELD_CHECKPOINT,
@@ -214,7 +187,7 @@ static void prepare_spring(penalty_rows *r, const contact_scene *scene, int64_t 
     m3_mulv(world, surface->R, law->direction);
     m3_mulv(s->cone.direction, E, world);
   }
-  int64_t at = find_known(&r->known, spot->key);
+  int64_t at = contact_keys_find(r->known.n, r->known.key, spot->key);
   if (at >= 0) s->bounce.speed = r->known.speed[at];
   else if (s->gap < 0.0) {
     double x[3];

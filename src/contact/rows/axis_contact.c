@@ -45,6 +45,50 @@ void axis_contact_place(const contact_scene *s, int64_t n, contact_spot *spots)
   }
 }
 
+bool axis_contact_is_double(const contact_scene *s, const contact_spot *spot, double x[12])
+{
+  return axis_of(s, spot->body_a, &spot->a, x) && axis_of(s, spot->body_b, &spot->b, x + 6);
+}
+
+/* Share of the moment along the axes that is transferred between segments at an angle with this sine: smooth between the bounds. */
+static double transferred_share(double sine)
+{
+  const double z = fmin(fmax((sine - AXIS_PARALLEL) / (AXIS_CROSSING - AXIS_PARALLEL), 0.0), 1.0);
+  return z * z * (3.0 - 2.0 * z);
+}
+
+void axis_contact_crossing(const double x[12], double at_a, double at_b, const double point[3], double (*J)[9])
+{
+  double e[2][3], length[2], q[2][3], k[3], part[9]; /* q . f: moment of f along the axis */
+  for (int i = 0; i < 2; ++i) {
+    const double at[2] = {1.0 - (i == 0 ? at_a : at_b), i == 0 ? at_a : at_b}, sign = i == 0 ? 1.0 : -1.0;
+    double       arm[3], on_axis[3], turn[9];
+    point_on_axis(x + 6 * i, at[1], on_axis);
+    v3_sub(arm, point, on_axis);
+    v3_sub(e[i], x + 6 * i + 3, x + 6 * i);
+    length[i] = v3_norm(e[i]);
+    v3_scale(e[i], 1.0 / length[i], e[i]);
+    v3_cross(q[i], e[i], arm);
+    const double along = v3_dot(e[i], arm);
+    for (int j = 0; j < 9; ++j) turn[j] = ((j % 4 == 0 ? along : 0.0) - e[i][j / 3] * arm[j % 3]) / length[i]; /* rotation across */
+    for (int n = 0; n < 2; ++n)
+      for (int j = 0; j < 9; ++j) J[2 * i + n][j] = sign * ((j % 4 == 0 ? at[n] : 0.0) + (n == 0 ? -turn[j] : turn[j]));
+  }
+  v3_cross(k, e[0], e[1]);
+  const double sine = v3_norm(k), cosine = v3_dot(e[0], e[1]), share = transferred_share(sine);
+  if (share == 0.0) return;
+  v3_scale(k, 1.0 / sine, k);
+  for (int i = 0; i < 2; ++i) {
+    double g[3]; /* force along k on the second node, its opposite on the first one, by contact force */
+    v3_scale(g, cosine, q[i]);
+    v3_axpy(g, -1.0, q[1 - i]);
+    v3_scale(g, -share / (sine * length[i]), g);
+    m3_outer(part, g, k);
+    m3_axpy(J[2 * i + 1], 1.0, part);
+    m3_axpy(J[2 * i], -1.0, part);
+  }
+}
+
 bool axis_contact_beside_triangle(const double X[9], const double x[3], double (*J)[9])
 {
   double e1[3], e2[3], n[3], d[3], g[3][3], beta[3];

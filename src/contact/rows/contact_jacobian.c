@@ -155,12 +155,13 @@ static void merge_blocks(spot_row *row)
 
 static void build_row(const contact_scene *s, const contact_spot *spot, double frame[9], double known[3], spot_row *row)
 {
-  double v[3] = {0.0, 0.0, 0.0}, E[9];
+  double v[3] = {0.0, 0.0, 0.0}, E[9], nodes[12];
   row->n      = 0;
   v3_copy(frame, spot->normal);
   complete_contact_frame(frame);
   add_spot(s, spot->body_a, &spot->a, 1.0, row, v);
   add_spot(s, spot->body_b, &spot->b, -1.0, row, v);
+  if (row->n == 4 && axis_contact_is_double(s, spot, nodes)) axis_contact_crossing(nodes, spot->a.w[0], spot->b.w[0], spot->a.x, row->J);
   merge_blocks(row);
   m3_mulv(known, frame, v);
   for (int k = 0; k < row->n; ++k) {

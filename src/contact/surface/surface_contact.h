@@ -35,15 +35,16 @@ typedef struct {
 
 typedef enum { SURFACE_POINT, SURFACE_EDGE } surface_spot_kind;
 typedef struct {
-  uint8_t kind;      /* surface_spot_kind */
-  bool    is_swept;  /* true: beyond the margin at the start of the step, collides during the step */
-  int32_t first;     /* POINT: index in point[]; EDGE: edge of the topology, or n_edges + segment */
-  int32_t second;    /* POINT: triangle; EDGE: edge of the topology */
-  int32_t feature;   /* POINT: feature of the surface: triangle, n_triangles + edge, or n_triangles + n_edges + vertex */
-  double  weight[3]; /* POINT: barycentric coordinates in the triangle; EDGE: weight[0], weight[1]: positions along both, in (0, 1) */
-  double  x[2][3];   /* the two points [m] */
-  double  normal[3]; /* unit, from the second to the first */
-  double  gap;       /* normal . (x[0] - x[1]) - radius - skins [m] */
+  uint8_t kind;     /* surface_spot_kind */
+  bool    is_swept; /* true: beyond the margin at the start of the step, collides during the step */
+  int32_t first;    /* POINT: index in point[]; EDGE: edge of the topology, or n_edges + segment */
+  int32_t second;   /* POINT: triangle; EDGE: edge of the topology */
+  int32_t feature;  /* POINT: feature of the surface: triangle, n_triangles + edge, or n_triangles + n_edges + vertex */
+  double  weight
+      [3]; /* POINT: barycentric coordinates in the triangle; EDGE: weight[0], weight[1]: positions along both, in (0, 1), in the direction of edge_star */
+  double x[2][3];   /* the two points [m] */
+  double normal[3]; /* unit, from the second to the first */
+  double gap;       /* normal . (x[0] - x[1]) - radius - skins [m] */
 } surface_spot;
 
 typedef struct surface_contact surface_contact;

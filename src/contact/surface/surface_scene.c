@@ -275,14 +275,16 @@ static body_contact_location on_triangle(const surface_scene *f, const contact_s
   return (body_contact_location){.kind = FEATURE_TRIANGLE, .index = triangle - f->part[i].first_triangle, .w = {w[0], w[1], w[2]}};
 }
 
+/* The position on an edge increases along the side of its first triangle, as in edge_star, and not from its lower to its higher vertex. */
 static body_contact_location on_edge(const surface_scene *f, const contact_scene *s, int32_t i, int32_t edge, double at)
 {
   const triangle_topology *o = surface_contact_topology(f->contact);
   if (edge >= o->n_edges)
     return (body_contact_location){.kind = FEATURE_SEGMENT, .index = edge - o->n_edges - f->part[i].first_segment, .w = {at}};
-  const int32_t triangle = o->edge_triangle[2 * (int64_t)edge];
-  double        w[3]     = {0};
-  for (int e = 0; e < 2; ++e) w[triangle_topology_corner(o, triangle, o->edge[2 * (int64_t)edge + e])] = e ? at : 1.0 - at;
+  const int32_t triangle = o->edge_triangle[2 * (int64_t)edge], *sides = o->side_edge + 3 * (int64_t)triangle;
+  const int     side = sides[0] == edge ? 0 : sides[1] == edge ? 1 : 2;
+  double        w[3] = {0};
+  w[(side + 1) % 3] = 1.0 - at, w[(side + 2) % 3] = at;
   return on_triangle(f, s, i, triangle, w);
 }
 

@@ -433,6 +433,18 @@ static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *status,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* After impulses: restore the momentum that the prescribed surfaces lost in an implicit step, and add the balance of forces to `record`. */
+static PetscErrorCode restore_momentum(hybrid *h, step_record *record)
+{
+  step_layout *l   = &h->frame.layout;
+  const int    fix = h->options->integrator != HYBRID_SYMPLECTIC ? h->options->momentum_correction : HYBRID_CORRECTION_NONE;
+  PetscFunctionBegin;
+  hybrid_momentum_restore(&h->momentum, fix, &h->contact, &record->forces, l);
+  hybrid_momentum_evaluate(&h->momentum, l);
+  PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, record));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode try_impulses(void *context, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
@@ -449,19 +461,12 @@ static PetscErrorCode try_impulses(void *context, step_status *status, step_repo
   PetscCall(step_layout_end(l, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(hybrid_contact_accept(&h->contact, l, &h->frame.record, report));
-  if (h->contact.has_acted) {
-    const bool loses = h->options->integrator != HYBRID_SYMPLECTIC;
-    const int  fix   = loses ? h->options->momentum_correction : HYBRID_CORRECTION_NONE;
-    hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->frame.record.forces, l);
-    hybrid_momentum_evaluate(&h->momentum, l);
-    PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->frame.record));
-  }
+  if (h->contact.has_acted) PetscCall(restore_momentum(h, &h->frame.record));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Impulses of collisions after the Coulomb step: restore the momentum that the prescribed surfaces lost, and add the forces to the
- * record of the step. */
+/* Impulses of collisions after the Coulomb step: restore the momentum, and add the forces to the record of the step. */
 static PetscErrorCode record_collisions(hybrid *h, step_report *report)
 {
   step_layout *l   = &h->frame.layout;
@@ -469,9 +474,7 @@ static PetscErrorCode record_collisions(hybrid *h, step_report *report)
   PetscFunctionBegin;
   own->points.n = own->forces.n = 0;
   PetscCall(hybrid_record_impulses(&h->contact, l, own, &report->contact));
-  hybrid_momentum_restore(&h->momentum, h->options->momentum_correction, &h->contact, &own->forces, l);
-  hybrid_momentum_evaluate(&h->momentum, l);
-  PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, own));
+  PetscCall(restore_momentum(h, own));
   PetscCall(contact_forces_merge(&all->forces, &own->forces));
   PetscCall(contact_points_append(&all->points, &own->points));
   report->contact.contacts = all->points.n;

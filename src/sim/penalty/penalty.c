@@ -277,13 +277,14 @@ static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report 
   /* The published norm is the smaller one of |g| and its gradient. */
   const double residual = p->norm == PENALTY_NORM_IMPULSE ? fmin(count.norm, count.gradient_norm) : count.norm;
   report->unconverged   = !(residual <= p->newton.tolerance);
+  const bool is_strict  = p->system.layout.repeats_stalled && isnan(p->newton.stall_tolerance);
   const bool is_root    = reason == SNES_CONVERGED_FNORM_ABS || (p->norm == PENALTY_NORM_IMPULSE && reason > 0);
   if (stop_is_urgent()) {
     *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
     *status = p->system.status.code != STEP_OK ? p->system.status : (step_status){STEP_NOT_FINITE, NULL, -1};
   } else if (!is_root && !p->system.layout.accepts_unconverged &&
-             !(residual <= solver_stall_tolerance(p->newton.stall_tolerance, p->newton.tolerance))) {
+             !(residual <= (is_strict ? p->newton.tolerance : solver_stall_tolerance(p->newton.stall_tolerance, p->newton.tolerance)))) {
     /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. A
      * stationary point of |g|^2 that is no root is not a solution either. */
     *status = (step_status){STEP_NOT_CONVERGED, report->residual_body, -1};

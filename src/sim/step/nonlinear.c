@@ -11,6 +11,7 @@ nonlinear_options nonlinear_defaults(const newton_options *newton)
   return (nonlinear_options){
       .tolerance       = newton->tolerance,
       .stall_tolerance = solver_stall_tolerance(newton->stall_tolerance, newton->tolerance),
+      .stall_is_given  = !isnan(newton->stall_tolerance),
       .max_iterations  = newton->max_iterations,
       /* Convergence is not monotone. 8 to 32 are equivalent for wisps, brushes, knots, ropes and plates. idle 4 instead of 16 accepts
        * steps of curled rods (helix, 0.2 s) with residuals of 3e-3 that otherwise converge, at the same number of iterations. progress
@@ -303,18 +304,19 @@ static PetscErrorCode solve_with_work(nonlinear_work *w, nonlinear_result *out, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_options *o, nonlinear_result *out, step_status *status)
+PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_options *options, nonlinear_result *out, step_status *status)
 {
-  nonlinear_options own = *o;
-  own.tolerance         = step_layout_tolerance(p->layout, o->tolerance);
-  own.accurate *= own.tolerance / o->tolerance;
-  if (o->least == o->accurate) own.least = own.accurate;
+  nonlinear_options o = *options;
+  o.tolerance         = step_layout_tolerance(p->layout, options->tolerance);
+  o.accurate *= o.tolerance / options->tolerance;
+  if (options->least == options->accurate) o.least = o.accurate;
+  if (p->layout->repeats_stalled && !o.stall_is_given && isfinite(o.stall_tolerance)) o.stall_tolerance = o.tolerance;
   nonlinear_work w = {.p           = p,
-                      .o           = &own,
+                      .o           = &o,
                       .n           = p->unknowns->n,
                       .best        = INFINITY,
                       .stored_norm = INFINITY,
-                      .is_renewed  = !o->is_linearised,
+                      .is_renewed  = !o.is_linearised,
                       .now         = {.norm = INFINITY, .before = INFINITY}};
   PetscFunctionBegin;
   *out                      = (nonlinear_result){.first = INFINITY, .norm = INFINITY, .before = INFINITY};

@@ -29,6 +29,7 @@
 typedef struct {
   double  tolerance;       /* of the residual norm */
   double  stall_tolerance; /* of the residual norm, if the iteration has stalled */
+  bool    stall_is_given;  /* the job gives it: it is also used if layout.repeats_stalled is set */
   int64_t max_iterations;
   bool    is_smooth;               /* no contact law: the residual is defined at every state */
   bool    is_linearised;           /* the problem is already linearised at the initial state; its residual is not evaluated there */

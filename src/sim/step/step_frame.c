@@ -12,6 +12,7 @@ PetscErrorCode step_run_attempt(const formulation *f, step_layout *l, double t, 
   report->friction_method = -1;
   l->accepts_unconverged  = f->accepts_unconverged;
   l->is_precise           = f->is_precise;
+  l->repeats_stalled      = f->repeats_stalled;
   PetscCall(step_layout_begin(l, t, dt, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   const PetscErrorCode code = own->attempt(own->context, status, report);

@@ -26,8 +26,7 @@ typedef struct {
   int64_t        *prescribed; /* ascending */
   double         *prescribed_velocity;
   dependent_nodes dependent;
-  bool            accepts_unconverged; /* formulation.accepts_unconverged of this step */
-  bool            is_precise;          /* formulation.is_precise of this step */
+  bool            accepts_unconverged, repeats_stalled, is_precise; /* those of the formulation in this step */
 } step_layout;
 /* Tolerance of the residual in this step. Precise: a residual of 1e-7 acceleration_scale, so that an equilibrium is exact to 1e-6. */
 static inline double step_layout_tolerance(const step_layout *l, double tolerance)

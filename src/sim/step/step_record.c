@@ -1,5 +1,6 @@
 /* Impulses are found by binary search on their keys. Forces, points and the summary are computed in one pass over the contacts. */
 #include "sim/step/step_record.h"
+#include "contact/detection/contact_keys.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/warning_list.h"
@@ -15,12 +16,6 @@ static void step_impulses_destroy(step_impulses *m)
   m->n = m->capacity = 0;
 }
 
-static int compare(const uint64_t a[2], const uint64_t b[2])
-{
-  if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
-  return (a[1] > b[1]) - (a[1] < b[1]);
-}
-
 static PetscErrorCode resize(void *context, int64_t n_rows)
 {
   step_impulses *m = context;
@@ -30,22 +25,10 @@ static PetscErrorCode resize(void *context, int64_t n_rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Index of the key, or -1. */
-static int64_t find(const step_impulses *m, const uint64_t key[2])
-{
-  int64_t lo = 0, hi = m->n;
-  while (lo < hi) {
-    const int64_t mid = lo + (hi - lo) / 2;
-    if (compare(m->key + 2 * mid, key) < 0) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo < m->n && compare(m->key + 2 * lo, key) == 0 ? lo : -1;
-}
-
 void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r)
 {
   for (int64_t i = 0; i < j->n; ++i) {
-    const int64_t at = find(m, spots[i].was[0] != 0 ? spots[i].was : spots[i].key);
+    const int64_t at = contact_keys_find(m->n, m->key, spots[i].was[0] != 0 ? spots[i].was : spots[i].key);
     v3_set(r + 3 * i, 0.0, 0.0, 0.0);
     if (at < 0) continue;
     m3_mulv(r + 3 * i, j->frame + 9 * i, m->force + 3 * at);
@@ -80,9 +63,8 @@ static PetscErrorCode restored(void *context)
   for (int64_t i = 0; i < m->n; ++i) {
     PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/impulses: row %lld is not finite",
                (long long)i);
-    PetscCheck(i == 0 || compare(m->key + 2 * i - 2, m->key + 2 * i) < 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/impulses: row %lld is not in ascending order of keys", (long long)i);
   }
+  PetscCall(contact_keys_check("contact/impulses", m->n, m->key));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,10 +74,7 @@ static PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
 {
   field_group *group;
   PetscFunctionBegin;
-  PetscCall(field_table_add_group(table, "contact/impulses", FIELD_GROUP_PLAIN, &m->n, m, &group));
-  group->resize   = resize;
-  group->restored = restored;
-  PetscCall(field_table_add(table, group, "key", "1", FIELD_U64, 2, &m->key, FIELD_CHECKPOINT, "identity of the contact"));
+  PetscCall(contact_keys_add_group(table, "contact/impulses", &m->n, &m->key, m, resize, restored, &group));
   PetscCall(field_table_add(table, group, "force", "N", FIELD_F64, 3, &m->force, FIELD_CHECKPOINT,
                             "mean force of the last step on its first body"));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -520,27 +520,31 @@ static void test_rows(void **state)
   assert_no_leak();
 }
 
-/* A mass-spring rope on a drum, on triangles of a soft block and on the surface mesh of a box: random impulses exert no total force and
- * no total moment, although friction acts at the distance of the radius from the nodes. */
+/* Mass-spring ropes on a drum, across another rope, on triangles of a soft block and on the surface mesh of a box: random impulses exert no
+ * total force and no total moment, although friction acts at the distance of the radius from the nodes. */
 static const char *const ropes =
     HEAD "time: {end: 1, step: 2.0e-3}\ncontact: {friction: 0.5}\nbodies:\n"
          "  drum: {kind: rigid, material: wood, shape: {cylinder: {from: [0, -0.1, 0], to: [0, 0.1, 0], radius: 0.1}}}\n"
          "  rope: {kind: rod, model: mass_spring, material: rubber, section: {circle: 0.005}, curve: {line: {from: [-0.1, 0.01, "
          "0.1052], to: [0.3, 0.03, 0.1055]}}, segments: 20}\n"
+         "  over: {kind: rod, model: mass_spring, material: rubber, section: {circle: 0.006}, curve: {line: {from: [%g, -0.1, "
+         "0.1165], to: [%g, 0.1, 0.1164]}}, segments: 9}\n"
          "  soft: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0.12, -0.05, 0], max: [0.2, 0.05, 0.1]}}}\n"
          "  mesh: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0.22, -0.05, 0], max: [0.29, 0.05, 0.1]}}}\n";
 
-static void test_rows_of_ropes(void **state)
+/* The upper rope passes from x = from to x = to, while y increases by 0.2 m. */
+static void check_rows_of_ropes(double from, double to)
 {
-  (void)state;
   world         w;
   step_layout   l;
   step_unknowns u;
   step_contacts c;
   step_status   status  = {STEP_OK, NULL, -1};
-  int64_t       n_of[4] = {0};
+  int64_t       n_of[5] = {0}, n_double = 0;
   double       *r, *y, force[3] = {0}, moment[3] = {0}, total = 0.0;
-  open_world(ropes, &w);
+  char          text[4096];
+  snprintf(text, sizeof text, ropes, from, to);
+  open_world(text, &w);
   assert_ok(step_layout_create(w.s, &l));
   assert_ok(step_layout_begin(&l, 0.0, 2e-3, &status));
   assert_ok(step_unknowns_create(&l, &u));
@@ -552,16 +556,72 @@ static void test_rows_of_ropes(void **state)
     const contact_spot *s = &step_contacts_spots(&c)[i];
     for (int k = 0; k < 3; ++k) total += fabs(r[3 * i + k] = random_range(4, (uint64_t)(3 * i + k), 0, -1.0, 1.0));
     ++n_of[s->body_a], ++n_of[s->body_b];
-    for (int k = 0; k < 3; ++k) assert_close(s->a.x[k], s->b.x[k], 0.0); /* one point on the axis of the rope */
+    for (int k = 0; k < 3; ++k) assert_close(s->a.x[k], s->b.x[k], 0.0); /* one point */
+    n_double += w.s->bodies[s->body_a].body->ops->segments && w.s->bodies[s->body_b].body->ops->segments;
   }
-  print_message("%lld contacts: drum %lld, rope %lld, soft %lld, mesh %lld\n", (long long)n, (long long)n_of[0], (long long)n_of[1],
-                (long long)n_of[2], (long long)n_of[3]);
-  for (int i = 0; i < 4; ++i) assert_true(n_of[i] > 0);
+  print_message("%lld contacts: drum %lld, rope %lld, over %lld, soft %lld, mesh %lld; %lld of two ropes\n", (long long)n,
+                (long long)n_of[0], (long long)n_of[1], (long long)n_of[2], (long long)n_of[3], (long long)n_of[4], (long long)n_double);
+  for (int i = 0; i < 5; ++i) assert_true(n_of[i] > 0);
+  assert_true(n_double > 0);
   contact_jacobian_scatter(&c.rows, 1.0, r, y);
   sum_up(w.s, y, force, moment);
   for (int k = 0; k < 3; ++k) {
     assert_close(force[k], 0.0, 64.0 * DBL_EPSILON * total);
     assert_close(moment[k], 0.0, 64.0 * DBL_EPSILON * total);
+  }
+  MEMORY_FREE(&r, &y);
+  step_contacts_destroy(&c);
+  step_unknowns_destroy(&u);
+  step_layout_destroy(&l);
+  close_world(&w);
+  assert_no_leak();
+}
+
+/* Ropes at about 100 and 45 degrees. */
+static void test_rows_of_ropes(void **state)
+{
+  (void)state;
+  check_rows_of_ropes(0.01, -0.03);
+  check_rows_of_ropes(-0.08, 0.1);
+}
+
+/* Contacts between edges of two soft balls: impulses exert no total force and no total moment. */
+static void test_rows_of_edges(void **state)
+{
+  (void)state;
+  world         w;
+  step_layout   l;
+  step_unknowns u;
+  step_contacts c;
+  step_status   status  = {STEP_OK, NULL, -1};
+  int64_t       n_edges = 0;
+  double       *r, *y, force[3] = {0}, moment[3] = {0};
+  open_world(HEAD "time: {end: 1, step: 2.0e-3}\ncontact: {friction: 0.5}\nbodies:\n"
+                  "  left: {kind: fem, material: rubber, spacing: 0.035, shape: {sphere: {center: [-0.0955, 0.03, 0], radius: 0.1}}, "
+                  "velocity: [1, 0, 0]}\n"
+                  "  right: {kind: fem, material: rubber, spacing: 0.035, shape: {sphere: {center: [0.0955, -0.03, 0.007], radius: 0.1}}, "
+                  "velocity: [-1, 0, 0]}\n",
+             &w);
+  assert_ok(step_layout_create(w.s, &l));
+  assert_ok(step_layout_begin(&l, 0.0, 2e-3, &status));
+  assert_ok(step_unknowns_create(&l, &u));
+  assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_correction, &c));
+  assert_ok(step_contacts_find(&c, &l, &u, &status));
+  const int64_t n = step_contacts_size(&c);
+  assert_ok(MEMORY_ALLOC("test", ARRAY(r, 3 * n), ARRAY(y, 3 * l.n_blocks)));
+  for (int64_t i = 0; i < n; ++i) { /* normal impulses: on deforming bodies friction acts at the points of both surfaces */
+    const contact_spot *s = &step_contacts_spots(&c)[i];
+    r[3 * i]              = random_range(4, (uint64_t)i, 0, 0.5, 1.0);
+    n_edges += s->key[0] >> 56 == DETECTOR_SURFACE_EDGE && !(s->key[1] & 1);
+    if (s->key[1] & 1) r[3 * i] = 0.0; /* swept: the normal is that at the time of collision */
+  }
+  print_message("%lld contacts, %lld of edges\n", (long long)n, (long long)n_edges);
+  assert_true(n_edges >= 2);
+  contact_jacobian_scatter(&c.rows, 1.0, r, y);
+  sum_up(w.s, y, force, moment);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(force[k], 0.0, 64.0 * DBL_EPSILON * (double)n);
+    assert_close(moment[k], 0.0, 64.0 * DBL_EPSILON * (double)n);
   }
   MEMORY_FREE(&r, &y);
   step_contacts_destroy(&c);
@@ -738,4 +798,4 @@ TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), 
           cmocka_unit_test(test_threads), cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held),
           cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped),
           cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_rows_of_ropes),
-          cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
+          cmocka_unit_test(test_rows_of_edges), cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
