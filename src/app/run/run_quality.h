@@ -25,7 +25,7 @@ typedef key_list    quality_list; /* of const char * */
   X(overlap_ratio_bodies, quality_text, "", "the two bodies")                                                                      \
   X(energy_increase, double, "J", "largest increase of energy after an earlier minimum, without external work: kinetic, elastic, potential and contact energy " \
                                   "plus energy dissipated by friction")                                                            \
-  X(energy_increase_ratio, double, "1", "energy_increase over the energy that the motion has exchanged; bad if > 0.01")            \
+  X(energy_increase_ratio, double, "1", "energy_increase over the energy that the motion has exchanged; bad if > 0.001")            \
   X(energy_not_checked, quality_text, "", "the external work that prevents a check of the energy; then both are absent")           \
   X(step_halvings, int64_t, "1", "failed attempts, each repeated with half the step length")                                       \
   X(warnings, int64_t, "1", "different warnings; bad if > 0")                                                                      \
