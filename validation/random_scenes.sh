@@ -9,9 +9,8 @@
 #   silent     a violation without a report. Exit status 1 if there is any
 #   rejected   the job does not pass `check`. Exit status 1 if there is any
 #   crashed    the program ends with a signal, after 300 s of CPU time, or with an exit code other than 0 and 4. Exit status 1 if there is any
-#   false      of the reported: no violation found, but bad entries other than warnings in the quality block
-#   failed     of the reported: exit code 4
-# FOLDER/scenes.csv has one row per scene: number, formulation, result, exit code, violations, bad entries of the quality block (residual, overlap,
+#   failed     of the reported: exit code 4; residual, overlap, energy, few points: bad entries of the quality block
+# FOLDER/counts.csv is the table. FOLDER/scenes.csv has one row per scene: number, formulation, result, exit code, violations, bad entries of the quality block (residual, overlap,
 # energy, codes of warnings). FOLDER/times.csv has the CPU time of each.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)/random_scenes
@@ -81,21 +80,29 @@ done | xargs -r -L 1 -P "$jobs" sh "$0" --scene
   for formulation; do for number in $(seq "$n"); do cat "$folder/rows/$formulation-$number"; done; done
 } >"$folder/scenes.csv"
 for formulation; do for number in $(seq "$n"); do cat "$folder/rows/$formulation-$number.time"; done; done >"$folder/times.csv"
+# Counts as a table with one row per formulation; `residual` to `few points` count reported scenes, which can have several of these entries.
 awk -F, '
   FILENAME == ARGV[1] { cpu[$2] += $3; next }
   FNR == 1 { next }
   {
     if (!($2 in all)) order[++m] = $2
     ++all[$2]; ++count[$2, $3]
-    if ($3 == "silent" || $3 == "rejected" || $3 == "crashed") bad = 1
-    if ($3 == "reported" && $4 == 4) ++failed[$2]
-    else if ($3 == "reported" && $5 == "" && $6 ~ /residual|overlap|energy/) ++false[$2]
+    if ($3 == "reported" && $4 == 4) ++count[$2, "failed"]
+    if ($3 == "reported") for (i = 1; i <= 4; ++i) if (index($6, entry[i])) ++count[$2, entry[i]]
   }
+  BEGIN { split("residual overlap energy few-contact-points", entry, " ") }
   END {
-    print "| formulation | scenes | pass | reported | of these false | of these failed | silent | rejected | crashed | CPU time per scene |\n|---|---|---|---|---|---|---|---|---|---|"
+    print "formulation,scenes,pass,reported,failed,residual,overlap,energy,few points,silent,rejected,crashed,CPU time per scene [s]"
+    n = split("pass reported failed residual overlap energy few-contact-points silent rejected crashed", column, " ")
     for (i = 1; i <= m; ++i) {
-      f = order[i]
-      printf "| `%s` | %d | %d | %d | %d | %d | %d | %d | %d | %.2f s |\n", f, all[f], count[f, "pass"], count[f, "reported"], false[f], failed[f], count[f, "silent"], count[f, "rejected"], count[f, "crashed"], cpu[f] / all[f]
+      printf "%s,%d", order[i], all[order[i]]
+      for (k = 1; k <= n; ++k) printf ",%d", count[order[i], column[k]]
+      printf ",%.2f\n", cpu[order[i]] / all[order[i]]
     }
-    exit bad
-  }' "$folder/times.csv" "$folder/scenes.csv"
+  }' "$folder/times.csv" "$folder/scenes.csv" >"$folder/counts.csv"
+awk -F, '
+  { line = "|"; for (k = 1; k <= NF; ++k) line = line " " $k " |"; print line }
+  NR == 1 { print "|---" bar(NF) }
+  NR > 1 && $10 + $11 + $12 > 0 { bad = 1 }
+  function bar(n,  k, text) { for (k = 1; k < n; ++k) text = text "|---"; return text "|" }
+  END { exit bad }' "$folder/counts.csv"

@@ -24,8 +24,8 @@ static int64_t count_points(const contact_points_view *p, int a, int b, double *
   return n;
 }
 
-/* Whether the detector of convex solids finds the contacts of the pair. They include the deepest place at the start of the step; other depths at its
- * end are errors of the time step, not of the number of points. */
+/* Whether the detector of convex solids finds the contacts of the pair. They include the deepest place at the start of the step; other
+ * depths at its end are errors of the time step, not of the number of points. */
 static bool has_deepest_point(const scene *s, const formulation *f, const scene_overlap *p)
 {
   const solver_options *o = s->options->solver;

@@ -11,7 +11,7 @@
 static const double OVERLAP_BOUND = 0.1;
 /* A residual of 10 * solver.newton.tolerance (default 1e-3 |g|), the largest that is accepted by default, does at most this part of the work
  * of gravity. A larger increase has another cause. */
-static const double ENERGY_BOUND = 0.01;
+static const double ENERGY_BOUND = 1e-3;
 
 typedef enum { ENTRY_int64_t, ENTRY_double, ENTRY_quality_text, ENTRY_quality_list } entry_type;
 typedef struct {

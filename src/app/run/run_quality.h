@@ -25,7 +25,7 @@ typedef key_list    quality_list; /* of const char * */
   X(overlap_ratio_bodies, quality_text, "", "the two bodies")                                                                      \
   X(energy_increase, double, "J", "largest increase of energy after an earlier minimum, without external work: kinetic, elastic, potential and contact energy " \
                                   "plus energy dissipated by friction")                                                            \
-  X(energy_increase_ratio, double, "1", "energy_increase over the energy that the motion has exchanged; bad if > 0.01")            \
+  X(energy_increase_ratio, double, "1", "energy_increase over the energy that the motion has exchanged; bad if > 0.001")            \
   X(energy_not_checked, quality_text, "", "the external work that prevents a check of the energy; then both are absent")           \
   X(relaxation_steps, double, "1", "time.start: at_rest: steps of the search for the initial equilibrium; absent otherwise")        \
   X(remaining_velocity, double, "m/s", "velocity, root mean square of the body with the largest residual acceleration, after the last of these steps before it was set to 0")  \

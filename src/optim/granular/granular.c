@@ -286,8 +286,8 @@ static PetscErrorCode solve_in_coupling_order(granular_solver *S, const granular
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a continuum the accurate contact solve determines the result, and the outer iterations are only its initial guess. They may not converge
- * where friction wedges a body. The error is then that of the contact law. */
+/* Without a continuum the accurate contact solve determines the result, and the outer iterations are only its initial guess. They may
+ * not converge where friction wedges a body. The error is then that of the contact law. */
 static void evaluate_contacts_alone(granular_solver *S)
 {
   const bool is_settled = S->o->coupling == GRANULAR_MONOLITHIC || S->o->coupling == GRANULAR_UNIFIED;

@@ -394,8 +394,8 @@ static PetscReal gradient_tolerance(SNES snes)
 /* An iteration that reduces |g| by this factor makes progress. A small gradient is then no stationary point but a small H^T near a root. */
 #define PROGRESS 0.5
 
-/* Sets snes->reason; `is_last_word`: no further iteration is possible, so the minimum number of iterations does not matter. `has_progress`: |g| still
- * decreases; the default gradient tolerance is not applied. */
+/* Sets snes->reason; `is_last_word`: no further iteration is possible, so the minimum number of iterations does not matter.
+ * `has_progress`: |g| still decreases; the default gradient tolerance is not applied. */
 static PetscErrorCode test_convergence(SNES snes, bool is_last_word, bool has_progress)
 {
   SNES_Stabilized *s      = data_of(snes);

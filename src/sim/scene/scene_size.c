@@ -24,8 +24,9 @@ static double deepest_from(const level_set *phi, const double x[3], double step)
   return depth;
 }
 
-/* Smallest extent of the box min, max [3], or the diameter of a large ball inside the level set if that is smaller. The centre of a concave body
- * can be near its surface, so the search continues from there to the deepest place. If the centre is outside, the body is hollow: the box counts. */
+/* Smallest extent of the box min, max [3], or the diameter of a large ball inside the level set if that is smaller. The centre of a
+ * concave body can be near its surface, so the search continues from there to the deepest place. If the centre is outside, the body is
+ * hollow: the box counts. */
 static double thickness_of_box(const double min[3], const double max[3], const level_set *phi)
 {
   double size = INFINITY, center[3];

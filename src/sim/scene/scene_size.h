@@ -5,7 +5,7 @@
 #include "sim/scene/scene.h"
 
 /* Size of body i [m], at least by an order of magnitude; INFINITY for unbounded obstacles:
- *   rigid, kinematic, static, links   smallest extent of the shape along the axes of the body, or the diameter of a large ball inside if that is smaller
+ *   rigid, kinematic, static, links   smallest extent along the axes of the body, or the diameter of a large ball inside if smaller
  *   rod                               smallest diameter
  *   other bodies                      spacing of the discretisation (body_ops.length) */
 double scene_body_size(const scene *s, int i);

@@ -209,8 +209,9 @@ static double sliding_speed(const step_outcome *law, int64_t i)
   return hypot(x[3 * i + 1], x[3 * i + 2]);
 }
 
-/* Rate of rotation about the normal [rad/s] of the contacts first <= i < end that have a force, from their sliding velocities v: the least squares
- * solution of v - mean = w x (x - mean). 0 unless there are at least three of these contacts, all of which slide, in different directions. */
+/* Rate of rotation about the normal [rad/s] of the contacts first <= i < end that have a force, from their sliding velocities v: the
+ * least squares solution of v - mean = w x (x - mean). 0 unless there are at least three of these contacts, all of which slide, in
+ * different directions. */
 static double spin_rate(const step_contacts *c, const step_layout *l, const contact_spot *spots, const step_outcome *law, int64_t first,
                         int64_t end)
 {
@@ -243,9 +244,9 @@ static double spin_rate(const step_contacts *c, const step_layout *l, const cont
   return square > 0.0 ? v3_norm(moment) / square : 0.0;
 }
 
-/* Spin of flat patches. The contacts first <= i < end of two rigid bodies at the corners of a common area slide in different directions if the
- * bodies spin on each other. The friction torque is then that of loads at the border of the patch, up to twice that of a uniform load. Warn
- * when the pair has spun by LEAST_SPIN, unless the body has contact points of equal area. */
+/* Spin of flat patches. The contacts first <= i < end of two rigid bodies at the corners of a common area slide in different directions
+ * if the bodies spin on each other. The friction torque is then that of loads at the border of the patch, up to twice that of a uniform
+ * load. Warn when the pair has spun by LEAST_SPIN, unless the body has contact points of equal area. */
 static PetscErrorCode check_spin(const step_contacts *c, const step_layout *l, const contact_spot *spots, const step_outcome *law,
                                  int64_t first, int64_t end, step_spins *spins)
 {
