@@ -5,7 +5,7 @@
 #     -n  number of mutations (40)          -d  folders of src, separated by blanks ("contact optim discretize"), or paths such as contact/fibre
 #     -s  seed of the random choice (1)     -j  mutations tested at a time, each in its own copy of the tree (1)
 #     -u  unit tests only                   -t  limit of the CPU time of a test [s]; longer tests are not used (60)
-#     -o  table of results (build/mutations/table.csv); mutations that are in it already are not tested again
+#     -o  table of results (validation/mutations/table.csv); mutations that are in it already are not tested again
 #     -l  only list the chosen mutations
 # Choice: mutations with the smallest hash values of seed and text of the line (mutations/choose.awk). Code changes elsewhere do not change it.
 # Method: tests and program are linked with the shared library (`make mutation-tests`). A mutated file becomes a small library of its own, whose
@@ -17,7 +17,7 @@
 # did not compile. Classes of survivors are a manual decision: mutations/classified.csv records them.
 set -u
 LIMIT=60 is_unit_only=
-n=40 seed=1 folders="contact optim discretize" jobs=1 table=build/mutations/table.csv is_list=
+n=40 seed=1 folders="contact optim discretize" jobs=1 table=validation/mutations/table.csv is_list=
 usage() { sed -n '4,8s/^# *//p' "$0" >&2; exit 2; }
 while getopts n:s:d:j:o:t:lu option; do
   case $option in
@@ -54,7 +54,7 @@ unit_tests_of() { # FILE
   layer=${1#src/} layer=${layer%%/*} folder=${1#src/} folder=${folder%/*} name=$(basename "$1" .c)
   for c in tests/unit/"$layer"/test_*.c; do
     t=$layer/$(basename "$c" .c)
-    fixtures=$(tr ' ' '\n' <"build/release/mutation/$t.d" | grep '^tests/unit/.*\.h$')
+    fixtures=$(cat "build/release/mutation/$t.d" 2>/dev/null | tr ' ' '\n' | grep '^tests/unit/.*\.h$')
     case $t in
     "$layer/test_$name" | "$layer/test_${name}"_*) echo "0 $t" ;;
     *) if grep -qF "#include \"$folder/$name.h\"" "$c" $fixtures; then echo "1 $t"

@@ -1,4 +1,4 @@
-/* Counts of relaxations and of the chains they walk. */
+/* Counts of relaxations and of the chains they walk. Sums of contact forces between bodies. */
 #include "test.h"
 #include "contact/penalty/penalty_mesh_relaxation.h"
 #include <string.h>
@@ -73,4 +73,30 @@ static void many_kinds(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(chains_are_written_and_read), cmocka_unit_test(counts_add_up), cmocka_unit_test(many_kinds))
+/* The force and moment about the origin on a body, from one body or from all. */
+static void forces_are_summed_by_pair(void **state)
+{
+  (void)state;
+  contact_group_force group[3] = {
+      {.source_body = 0, .object_body = 1}, {.source_body = 2, .object_body = 0}, {.source_body = 1, .object_body = 2}};
+  const contact_forces forces = {.n = 3, .group = group};
+  double               force[3], moment[3];
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 2; ++k) contact_group_add(&group[i], (double[3]){1.0 + k, 0.0, 2.0}, (double[3]){0.0, pow(10.0, i), 0.0});
+  static const struct {
+    int    on, from;
+    double sum;
+  } expected[] = {{0, -1, 1.0 - 10.0}, {1, -1, -1.0 + 100.0}, {2, -1, 10.0 - 100.0}, {0, 1, 1.0},  {1, 0, -1.0}, {0, 2, -10.0},
+                  {2, 0, 10.0},        {1, 2, 100.0},         {2, 1, -100.0},        {3, -1, 0.0}, {0, 3, 0.0}};
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
+    contact_forces_between(&forces, expected[i].on, expected[i].from, force, moment);
+    assert_close(force[1], 2.0 * expected[i].sum, 1e-13);
+    assert_close(moment[0], -4.0 * expected[i].sum, 1e-12);
+    assert_close(moment[2], 3.0 * expected[i].sum, 1e-12);
+    assert_close(force[0] + force[2] + moment[1], 0.0, 0.0);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(forces_are_summed_by_pair), cmocka_unit_test(chains_are_written_and_read), cmocka_unit_test(counts_add_up),
+          cmocka_unit_test(many_kinds))

@@ -202,5 +202,44 @@ static void forces_on_triangles_satisfy_the_law(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface),
-          cmocka_unit_test(error_of_a_force_is_reported), cmocka_unit_test(forces_on_triangles_satisfy_the_law))
+/* A point that is in contact already does not hide the collision of a second, fast one from a distance beyond the search margin. */
+static void fast_points_collide_next_to_known_pairs(void **unused)
+{
+  (void)unused;
+  const double nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, 0, 2, 1, 0}, fall[2][2] = {{DEPTH + 1e-6, 0.0}, {0.0, 1.0 + DEPTH}};
+  body         b            = {.ops = &roof_ops, .name = "roof", .n_blocks = 6, .first_block = 2};
+  const contact_mesh mesh   = {&b, 0, GROUND};
+  const contact_law  law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
+  const rigid_frame  frame  = mock_frame((double[3]){0.0, 0.0, 0.0}, -1);
+  penalty_contact   *contact;
+  contact_summary    s;
+  mock_body          cloud;
+  memcpy(roof_x, nodes, sizeof nodes);
+  mock_create(&cloud, "cloud", false, 2, 1, 2);
+  const contact_source source = {&cloud.base, -1, POINT};
+  for (int i = 0; i < 2; ++i) {
+    cloud.weight[i] = 1.0, cloud.block[i] = i;
+    v3_set(cloud.x + 3 * i, 0.3 + 0.4 * i, 0.3, i ? 1.0 : 1e-6);
+  }
+  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
+  for (int step = 0; step < 2; ++step) {
+    double      v[24] = {0.0}, g[24] = {0.0};
+    step_status status = {STEP_OK, NULL, -1};
+    for (int i = 0; i < 2; ++i) v[3 * i + 2] = -fall[step][i] / DT;
+    assert_ok(penalty_contact_begin_step(contact, 1, &source, 0, NULL, 1, &frame, DT, 0.05, 8));
+    assert_ok(penalty_contact_residual(contact, v, &frame, g, true, &status));
+    assert_int_equal(status.code, STEP_OK);
+    assert_ok(penalty_contact_settle(contact, v, &frame));
+    assert_ok(penalty_contact_end_step(contact, v, &frame, &s));
+    for (int i = 0; i < 2; ++i) v3_axpy(cloud.x + 3 * i, DT, v + 3 * i);
+    assert_int_equal(s.contacts, 1 + step);
+  }
+  penalty_contact_destroy(&contact);
+  mock_destroy(&cloud);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(fast_points_collide_next_to_known_pairs), cmocka_unit_test(force_is_the_coulomb_return),
+          cmocka_unit_test(natural_map_of_a_curved_surface), cmocka_unit_test(error_of_a_force_is_reported),
+          cmocka_unit_test(forces_on_triangles_satisfy_the_law))

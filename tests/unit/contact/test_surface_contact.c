@@ -201,6 +201,19 @@ static void ridge_on_ridge(void **unused)
     const int32_t upper = S.body[0] == 0 && found[0].x[0][2] > found[0].x[1][2]; /* of two of one height either may be first */
     if (gap > 0.0) assert_close(found[0].normal[2], upper ? 1.0 : -1.0, 1e-9);
   }
+  for (int turn = 0; turn < 20; ++turn) { /* the same anywhere, for a penetration */
+    const double at[3] = {0.1, 0.15, 2.0 * sqrt(2.0) - 0.03};
+    double       R[9], c[3], lower[9], upper[9], up[3];
+    random_pose(40 + turn, 1.0, R, c);
+    m3_mul(lower, R, one), m3_mul(upper, R, two);
+    m3_mulv(up, R, at), v3_add(up, up, c);
+    clear();
+    add_box(h, lower, c);
+    add_box(h, upper, up);
+    assert_int_equal(find(false, 0.2, found), 1);
+    assert_true(found[0].kind == SURFACE_EDGE);
+    assert_close(found[0].gap, -0.03, 1e-12);
+  }
   assert_no_leak();
 }
 
