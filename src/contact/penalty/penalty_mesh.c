@@ -741,7 +741,7 @@ static void find_entry(const mesh_contact *c, const mesh_candidate *q, const mes
   enum { ITERATIONS = 3 };
   static const double GRAZING = 1e-9, BEYOND = 1e-6;
   entry_path          p;
-  double              t          = time, w[3], F[3], J[9], inverse[9] = {0.0}, d[3];
+  double              t = time, w[3], F[3], J[9], inverse[9] = {0.0}, d[3];
   bool                is_regular = true;
   *X                             = (mesh_attachment){q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
   memset(X_d, 0, 3 * sizeof *X_d);

@@ -1,4 +1,4 @@
-/* Implementation: square lattice on each side of a box, subdivided icosahedron for a sphere, rings of vertices around an axis otherwise. */
+/* Implementation: square lattice on each side of a box, subdivided icosahedron for a sphere, rings of vertices around an axis (ring_mesh.h) otherwise. */
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "core/math3.h"
 #include "core/memory.h"

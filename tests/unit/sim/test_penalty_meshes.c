@@ -139,6 +139,30 @@ static void test_slope_meshes(void **state)
   check_slope_meshes(CONTACT_IMPLICIT, &elliptical);
 }
 
+/* Pairs that begin in the step, with much friction: their attachments are the points of entry, which depend on the point and on the deforming surface. */
+static void test_slope_of_new_pairs(void **state)
+{
+  const double down[3] = {0.5, 0.3, -1.5};
+  world        w;
+  int          n_deforming = 0;
+  (void)state;
+  read_world(mesh_job, &w);
+  for (int i = 0; i < w.s->n_bodies * w.s->n_bodies; ++i) w.p.contact->law[i].friction = 3.0;
+  begin(&w, 0.0);
+  set_upper_velocity(&w, down, 0.1, 1);
+  evaluate(&w, w.z, w.g, true);
+  const mesh_contact *m = w.p.contact->mesh;
+  for (int64_t i = 0; i < m->n; ++i)
+    n_deforming += m->pair[i].is_new && m->pair[i].is_active && !m->pair[i].is_sliding && m->pair[i].object_frame < 0;
+  print_message("new pairs that stick to deforming surfaces: %d\n", n_deforming);
+  assert_true(n_deforming > 5);
+  check_derivatives(&w);
+  evaluate(&w, w.z, w.g, true);
+  check_adjoint(&w, 5);
+  close_world(&w);
+  assert_no_leak();
+}
+
 /* Contact alone changes neither momentum nor angular momentum: sums of g with and without it over what may move freely. */
 static void check_mesh_momentum(const contact_law *more)
 {
@@ -470,4 +494,4 @@ static void test_rigid_matrix(void **state)
 TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum),
           cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_pairs_stay_single), cmocka_unit_test(test_slope_rigid),
           cmocka_unit_test(test_swept), cmocka_unit_test(test_rigid_momentum), cmocka_unit_test(test_mesh_threads),
-          cmocka_unit_test(test_rigid_matrix))
+          cmocka_unit_test(test_rigid_matrix), cmocka_unit_test(test_slope_of_new_pairs))
