@@ -16,6 +16,7 @@ static const double STRAIGHT =
     1e-6; /* sine of the angle of two edges that form one straight edge: their common vertex does not take part */
 static const double SAME_NORMAL = 1e-3; /* sine of the angle of normals that belong to one contact */
 static const double INTERIOR    = 1e-9; /* tolerance of positions on edges, relative */
+static const double ALIKE       = 0.7;  /* cosine of the angle up to which normals of an edge and of its end are alike */
 enum { MAX_CROSSINGS = 64 };
 
 /* A vertex: side [first_side ...] are unit vectors along its edges. An edge: side [first_side], [first_side + 1] are unit vectors in its faces,
@@ -299,12 +300,31 @@ static bool touch_edge(const obstacle *o, const feature *f, const convex_pose *p
   return is_in_polyhedron(p, x, SAME_NORMAL * -out->gap + INTERIOR * p->solid->bound);
 }
 
+/* True if an end of the edge is in the polyhedron, less deep than contact t, and leaves it in another direction: t would then separate the bodies
+ * along the edge instead of across it. */
+static bool is_beside_vertex(const feature *f, const convex_pose *p, const feature_contact *t)
+{
+  for (int end = 0; end < 2; ++end) {
+    double x[3], least = -INFINITY;
+    int    face = 0;
+    v3_copy(x, f->x);
+    if (end) v3_axpy(x, 1.0, f->d);
+    for (int k = 0; k < p->solid->polyhedron->n_faces; ++k) {
+      const double depth = v3_dot(p->face_normal + 3 * k, x) - p->face_offset[k];
+      if (depth > least) least = depth, face = k;
+    }
+    if (least < 0.0 && least > t->gap && v3_dot(p->face_normal + 3 * face, t->normal) < ALIKE) return true;
+  }
+  return false;
+}
+
 /* Contacts of an edge: those with a positive gap, and of the others those with the normal of the smallest depth. */
 static int touch_edges(const obstacle *o, const feature *f, const convex_pose *p, double margin, feature_contact *out)
 {
   const feature_contact *least = NULL;
   int                    n = 0, kept = 0;
-  for (int i = 0; i < p->solid->polyhedron->n_edges && n < MAX_CROSSINGS; ++i) n += touch_edge(o, f, p, i, margin, &out[n]);
+  for (int i = 0; i < p->solid->polyhedron->n_edges && n < MAX_CROSSINGS; ++i)
+    n += touch_edge(o, f, p, i, margin, &out[n]) && (out[n].gap >= 0.0 || !is_beside_vertex(f, p, &out[n]));
   for (int i = 0; i < n; ++i)
     if (out[i].gap < 0.0 && (!least || out[i].gap > least->gap)) least = &out[i];
   if (!least) return n;
