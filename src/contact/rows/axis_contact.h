@@ -22,7 +22,7 @@
 
 /* Move the locations of all contacts [n] with such a fibre to its axis. A second call changes nothing. */
 void axis_contact_place(const contact_scene *s, int64_t n, contact_spot *spots);
-/* Row of the point at x that moves with the plane of a triangle with corners X [3][3]: J [3][9], I b_k - h n grad(b_k)^T with barycentric
+/* Row of the point at x that moves with the plane of a triangle with corners X [3][3]: J [3][9], b_k I - h grad(b_k) n^T with barycentric
  * coordinates b_k and height h of the point, n the normal. False if the triangle has no area. */
 bool axis_contact_beside_triangle(const double X[9], const double x[3], double (*J)[9]);
 #endif
