@@ -156,6 +156,28 @@ status 0 "$program" run "$work/few.yaml" --out "$work/few" --threads 1 --no-pict
 says "block, ball: overlap by"; says "few-contact-points"; says "deep-overlap"
 pass "warnings: a ball that sinks between four nodes"
 
+# A box dropped on two ridges between its vertices rests on them; the obstacle is no union of convex solids.
+awk 'BEGIN {
+  split("-0.06 0 0.06 0 0.03 0.03 0 0.01 -0.03 0.03", p, " "); split("1 2 4 2 3 4 1 4 5", cap, " ")
+  for (x = -0.08; x < 0.1; x += 0.16) for (i = 1; i < 11; i += 2) print "v", x, p[i], p[i + 1]
+  for (i = 1; i < 10; i += 3) { print "f", cap[i], cap[i + 2], cap[i + 1]; print "f", cap[i] + 5, cap[i + 1] + 5, cap[i + 2] + 5 }
+  for (i = 1; i < 6; ++i) { j = i % 5 + 1; print "f", i, j, j + 5; print "f", i, j + 5, i + 5 }
+}' >"$work/ridges.obj"
+cat >"$work/ridge.yaml" <<YAML
+$(head_of exact | sed 's/^gravity.*/gravity: [0, 0, -9.81]/; s/end: 0.2/end: 0.1/')
+  ridges: {kind: static, shape: {mesh: {file: ridges.obj, spacing: 0.002}}}
+  box: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -0.05, 0.031], max: [0.05, 0.05, 0.131]}}}
+measure: {z: {quantity: position, body: box, every: 0.1}}
+YAML
+for f in exact convex penalty; do
+  rm -rf "$work/whole"
+  status 0 "$program" run "$work/ridge.yaml" --set formulation=$f $([ $f = penalty ] && echo --set contact.stiffness=1.0e5) --out "$work/whole" --threads 1 --no-picture
+  # static penetration under penalty: m g / (4 k) = 9.81 / 4e5 m; convex: 1e-4 of the smallest body
+  tail -n 1 "$work/whole/measure/z.csv" | awk -F, -v f=$f '{ e = 0.08 - $3; most = f == "exact" ? 1e-9 : f == "convex" ? 1e-5 : 4e-5; print e; exit !(e > -1e-9 && e < most) }' ||
+    fail "$f: the box does not rest on the ridges: $(tail -n 1 "$work/whole/measure/z.csv")"
+done
+pass "a box rests on the ridges of a mesh between its vertices, in every formulation"
+
 # check lists the detectors of all pairs, in every formulation.
 status 0 "$program" check "$here/small.yaml"; says "contacts are detected between"
 status 0 "$program" check "$here/hybrid.yaml"; says "contacts are detected between"

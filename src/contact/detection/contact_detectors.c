@@ -71,6 +71,7 @@ const char *contact_detector_text(contact_detector finder)
                                                         [DETECTOR_FIBRE_OBJECT]  = "fibres and level sets",
                                                         [DETECTOR_SURFACE_POINT] = "points and triangles",
                                                         [DETECTOR_SURFACE_EDGE]  = "edges and edges",
-                                                        [DETECTOR_FIBRE_POINT]   = "material points and fibres"};
+                                                        [DETECTOR_FIBRE_POINT]   = "material points and fibres",
+                                                        [DETECTOR_OBSTACLE_EDGE] = "obstacle edges and solids"};
   return text[finder];
 }

@@ -11,5 +11,5 @@ unsigned contact_detectors_of(const body *a, const body *b);
 unsigned contact_spring_detectors_of(const body *a, const body *b, bool uses_solids);
 /* Name of one detector: "convex solids", "points and level sets", ... */
 const char *contact_detector_text(contact_detector finder);
-enum { CONTACT_N_DETECTORS = DETECTOR_FIBRE_POINT + 1 };
+enum { CONTACT_N_DETECTORS = DETECTOR_OBSTACLE_EDGE + 1 };
 #endif

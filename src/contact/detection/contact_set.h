@@ -21,7 +21,7 @@ typedef struct {
 
 /* Detector of a contact: part of its key. */
 /* clang-format off */
-typedef enum { DETECTOR_POINT, DETECTOR_CONVEX, DETECTOR_FIBRE, DETECTOR_FIBRE_OBJECT, DETECTOR_SURFACE_POINT, DETECTOR_SURFACE_EDGE, DETECTOR_FIBRE_POINT } contact_detector;
+typedef enum { DETECTOR_POINT, DETECTOR_CONVEX, DETECTOR_FIBRE, DETECTOR_FIBRE_OBJECT, DETECTOR_SURFACE_POINT, DETECTOR_SURFACE_EDGE, DETECTOR_FIBRE_POINT, DETECTOR_OBSTACLE_EDGE } contact_detector;
 /* clang-format on */
 /* key[0] of a contact, from its detector and its bodies. The detector defines key[1] from the features. */
 static inline uint64_t contact_key(contact_detector detector, int32_t body_a, int32_t body_b)

@@ -528,10 +528,11 @@ void penalty_contact_destroy(penalty_contact **out)
               &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->start, &c->Z0, out);
 }
 
-PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids)
+PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids,
+                                               const triangle_mesh *const *surface)
 {
   PetscFunctionBeginUser;
-  PetscCall(penalty_rows_create(c->n_bodies, bodies, frame, c->law, uses_solids, &c->springs));
+  PetscCall(penalty_rows_create(c->n_bodies, bodies, frame, c->law, uses_solids, surface, &c->springs));
   for (int i = 0; i < c->n_bodies; ++i)
     for (int j = 0; j < c->n_bodies; ++j) {
       if (!(contact_spring_detectors_of(bodies[i], bodies[j], uses_solids) & 1u << DETECTOR_CONVEX)) continue;

@@ -20,8 +20,10 @@ void           penalty_contact_destroy(penalty_contact **c);
 
 /* Select the detectors of pairs of rigid bodies. uses_solids: pairs that both consist of convex solids get the contacts of these solids (penalty_rows.h)
  * instead of those of their vertices with level sets or triangle surfaces. bodies [n_bodies]: borrowed; frame [n_bodies]: index of the pose, -1: none.
+ * surface [n_bodies]: as in obstacle_edges_create.
  * Call once, before penalty_contact_add_meshes, penalty_contact_fields and the first step. */
-PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids);
+PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *bodies, const int32_t *frame, bool uses_solids,
+                                               const triangle_mesh *const *surface);
 
 /* Add triangle surfaces meshes [n] (copied) for contact with points, see penalty_mesh.h. Call once, before penalty_contact_fields. */
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);

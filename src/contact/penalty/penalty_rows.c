@@ -3,6 +3,7 @@
 #include "contact/detection/contact_keys.h"
 #include "contact/detection/contact_search.h"
 #include "contact/detection/convex_contact.h"
+#include "contact/detection/obstacle_edges.h"
 #include "contact/penalty/penalty_row_law.h"
 #include "contact/rows/contact_jacobian.h"
 #include "core/math3.h"
@@ -26,6 +27,7 @@ struct penalty_rows {
   contact_scheme  scheme;
   double          acceleration;
   convex_contact *convex;
+  obstacle_edges *edges;
   spring_memory   known;
 
   /* Data of one step. */
@@ -49,7 +51,7 @@ struct penalty_rows {
 /* ---- creation -------------------------------------------------------------------------------------------------------- */
 
 PetscErrorCode penalty_rows_create(int n_bodies, body *const *bodies, const int32_t *frame, const contact_law *law, bool uses_solids,
-                                   penalty_rows **out)
+                                   const triangle_mesh *const *surface, penalty_rows **out)
 {
   penalty_rows *r;
   const int64_t n = n_bodies;
@@ -66,6 +68,7 @@ PetscErrorCode penalty_rows_create(int n_bodies, body *const *bodies, const int3
     r->law[i].never_touch |= !uses_solids || !(law[i].stiffness > 0.0);
   }
   PetscCall(convex_contact_create(n_bodies, r->body, &r->convex));
+  PetscCall(obstacle_edges_create(n_bodies, r->body, surface, &r->edges));
   PetscCall(contact_set_create(&r->set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,6 +78,7 @@ void penalty_rows_destroy(penalty_rows **out)
   if (!out || !*out) return;
   penalty_rows *r = *out;
   convex_contact_destroy(&r->convex);
+  obstacle_edges_destroy(&r->edges);
   contact_set_destroy(&r->set);
   contact_jacobian_destroy(&r->rows);
   MEMORY_FREE(&r->known.key, &r->known.elongation, &r->known.position, &r->known.speed);
@@ -246,6 +250,7 @@ PetscErrorCode penalty_rows_begin(penalty_rows *r, const rows_step *step)
                                .length   = step->length};
   contact_set_clear(r->set);
   PetscCall(convex_contact_find(r->convex, &scene, r->set));
+  PetscCall(obstacle_edges_find(r->edges, &scene, r->set));
   PetscCall(contact_set_sort(r->set));
   const int64_t n = contact_set_size(r->set);
   PetscCheck(n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contacts exceed 32-bit indices", (long long)n);

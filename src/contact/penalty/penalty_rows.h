@@ -22,6 +22,7 @@
 #include "contact/detection/contact_record.h"
 #include "contact/penalty/penalty_options.h"
 #include "core/field_table.h"
+#include "geometry/triangle_mesh/triangle_mesh.h"
 
 typedef struct penalty_rows penalty_rows;
 
@@ -34,9 +35,10 @@ typedef struct {
 } rows_step;
 
 /* Create for the bodies [n_bodies] (borrowed) with the poses frame [n_bodies] (index, -1: none) and the contact laws law [n_bodies][n_bodies], which
- * are copied. uses_solids: pairs of bodies that both consist of convex solids get the contacts of these solids. */
+ * are copied. uses_solids: pairs of bodies that both consist of convex solids get the contacts of these solids, and those of obstacle_edges.h the
+ * contacts of edges and vertices of the obstacle; surface [n_bodies] as there. */
 PetscErrorCode penalty_rows_create(int n_bodies, body *const *bodies, const int32_t *frame, const contact_law *law, bool uses_solids,
-                                   penalty_rows **out);
+                                   const triangle_mesh *const *surface, penalty_rows **out);
 void           penalty_rows_destroy(penalty_rows **r);
 void           penalty_rows_set_scheme(penalty_rows *r, contact_scheme scheme);
 void           penalty_rows_set_acceleration(penalty_rows *r, double g0); /* as penalty_contact_set_acceleration */

@@ -37,7 +37,7 @@ bool axis_contact_is_double(const contact_scene *s, const contact_spot *spot, do
 /* Row of the contact of two such segments: J [4][9], velocity of a minus that of b at `point` by the velocities of the nodes at x; at_a,
  * at_b: fractions of the segments. */
 void axis_contact_crossing(const double x[12], double at_a, double at_b, const double point[3], double (*J)[9]);
-/* Row of the point at x that moves with the plane of a triangle with corners X [3][3]: J [3][9], I b_k - h n grad(b_k)^T with barycentric
+/* Row of the point at x that moves with the plane of a triangle with corners X [3][3]: J [3][9], b_k I - h grad(b_k) n^T with barycentric
  * coordinates b_k and height h of the point, n the normal. False if the triangle has no area. */
 bool axis_contact_beside_triangle(const double X[9], const double x[3], double (*J)[9]);
 #endif

@@ -4,6 +4,7 @@
 #include "contact/penalty/penalty_options.h"
 #include "core/warning_list.h"
 #include "sim/scene/scene.h"
+#include "sim/scene/scene_surfaces.h"
 #include "sim/step/solver_options.h"
 #include "sim/scene/scene_overlap_check.h"
 #include <math.h>
@@ -119,8 +120,8 @@ static int64_t count_points(const body *b)
 
 enum { FEW_VERTICES = 64 };
 
-/* Warn if a rigid body with few vertices touches an obstacle that is not a union of convex solids. Obstacles have no contact points, so that a ridge
- * between the vertices of the body would pass through its faces. */
+/* Warn if a rigid body with few vertices touches an obstacle that is not a union of convex solids, and obstacle_edges.h does not find the contacts of
+ * its edges and vertices. A ridge between the vertices of the body would pass through its faces. */
 static void warn_about_few_vertices(const scene *s)
 {
   for (int i = 0; i < s->n_bodies; ++i)
@@ -129,6 +130,7 @@ static void warn_about_few_vertices(const scene *s)
       char        pair[256];
       if (b->ops->points != POINT_RIGID || s->bodies[j].frame < 0 || body_system((body *)obstacle) || count_solids(obstacle) > 0) continue;
       if (!(s->laws[i * s->n_bodies + j].stiffness > 0.0) || count_points(b) >= FEW_VERTICES) continue;
+      if (s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX && scene_obstacle_edges(s, i, j)) continue;
       (void)snprintf(pair, sizeof pair, "bodies.%s", s->bodies[i].name);
       warning_list_add(
           s->warnings, "few-vertices", pair,

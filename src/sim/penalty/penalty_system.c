@@ -5,6 +5,7 @@
  * their own equations become m z = 0. */
 #include "sim/penalty/penalty_system.h"
 #include "sim/scene/scene_overlaps.h"
+#include "sim/scene/scene_surfaces.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
@@ -16,14 +17,16 @@
 
 static PetscErrorCode add_rigid_pairs(const scene *s, penalty_contact *c)
 {
-  body   **bodies;
-  int32_t *frame;
+  body                **bodies;
+  int32_t              *frame;
+  const triangle_mesh **surface;
   PetscFunctionBegin;
-  PetscCall(MEMORY_ALLOC("penalty bodies", ARRAY(bodies, s->n_bodies), ARRAY(frame, s->n_bodies)));
+  PetscCall(MEMORY_ALLOC("penalty bodies", ARRAY(bodies, s->n_bodies), ARRAY(frame, s->n_bodies), ARRAY(surface, s->n_bodies)));
+  PetscCall(scene_obstacle_surfaces(s, surface));
   for (int i = 0; i < s->n_bodies; ++i) bodies[i] = s->bodies[i].body, frame[i] = s->bodies[i].frame;
   const PetscErrorCode code =
-      penalty_contact_add_rigid_pairs(c, bodies, frame, s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX);
-  MEMORY_FREE(&bodies, &frame);
+      penalty_contact_add_rigid_pairs(c, bodies, frame, s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX, surface);
+  MEMORY_FREE(&bodies, &frame, &surface);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

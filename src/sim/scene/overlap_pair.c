@@ -6,7 +6,7 @@
 #include "geometry/primitive/box_tree.h"
 #include "geometry/primitive/segment_pair.h"
 
-enum { MOST_LEVELS = 5, HALVINGS = 24 };
+enum { MOST_LEVELS = 5, HALVINGS = 24, MOST_SAMPLES = 2000 }; /* MOST_SAMPLES: of one local search, which can drift along a kink */
 static const double FINE = 0.125; /* triangles are sampled down to this share of the other body's smallest extent */
 
 static void keep_deeper(overlap *out, double depth, const double x[3])
@@ -74,16 +74,30 @@ static double evaluate_sample(deepest_sample *s, const double x[3], int64_t tria
   return phi;
 }
 
+/* Centroid of a triangle; returns the distance of the farthest corner from it. */
+static double centroid(const double *p, const double *q, const double *r, double middle[3])
+{
+  double d[3], reach;
+  for (int k = 0; k < 3; ++k) middle[k] = (p[k] + q[k] + r[k]) / 3.0;
+  v3_sub(d, p, middle), reach = v3_norm(d);
+  v3_sub(d, q, middle), reach = fmax(reach, v3_norm(d));
+  v3_sub(d, r, middle), reach = fmax(reach, v3_norm(d));
+  return reach;
+}
+
 /* Sample a triangle and its parts. A part is skipped if, by the Lipschitz constant 1 of the signed distance, it cannot contain a deeper
  * point. */
 static void sample_triangle(deepest_sample *s, int64_t triangle, const double *p, const double *q, const double *r, int level)
 {
-  double middle[3], d[3], reach = 0.0, pq[3], qr[3], rp[3];
-  for (int k = 0; k < 3; ++k) middle[k] = (p[k] + q[k] + r[k]) / 3.0;
-  v3_sub(d, p, middle), reach = fmax(reach, v3_norm(d));
-  v3_sub(d, q, middle), reach = fmax(reach, v3_norm(d));
-  v3_sub(d, r, middle), reach = fmax(reach, v3_norm(d));
-  if (evaluate_sample(s, middle, triangle) - reach >= fmin(s->phi, 0.0) || level == MOST_LEVELS || reach < s->finest) return;
+  double       middle[3], pq[3], qr[3], rp[3];
+  const double reach = centroid(p, q, r, middle);
+  if (evaluate_sample(s, middle, triangle) - reach >= fmin(s->phi, 0.0)) return;
+  if (level == 0) {
+    evaluate_sample(s, p, triangle);
+    evaluate_sample(s, q, triangle);
+    evaluate_sample(s, r, triangle);
+  }
+  if (level == MOST_LEVELS || reach < s->finest) return;
   for (int k = 0; k < 3; ++k) pq[k] = 0.5 * (p[k] + q[k]), qr[k] = 0.5 * (q[k] + r[k]), rp[k] = 0.5 * (r[k] + p[k]);
   evaluate_sample(s, pq, triangle);
   evaluate_sample(s, qr, triangle);
@@ -104,9 +118,9 @@ static void improve_sample(deepest_sample *s, const double *p, const double *q, 
   if (!(det > 0.0)) return;
   at[0] = (de * ff - df * ef) / det, at[1] = (df * ee - de * ef) / det;
   double h = 0.25;
-  for (int k = 0; k < HALVINGS;) {
+  for (int k = 0, n = 0; k < HALVINGS && n < MOST_SAMPLES;) {
     bool is_better = false;
-    for (int i = 0; i < 6 && !is_better; ++i) {
+    for (int i = 0; i < 6 && !is_better; ++i, ++n) {
       const double u = at[0] + h * step[i][0], v = at[1] + h * step[i][1], before = s->phi;
       double       x[3];
       if (u < 0.0 || v < 0.0 || u + v > 1.0) continue;
@@ -118,20 +132,41 @@ static void improve_sample(deepest_sample *s, const double *p, const double *q, 
   }
 }
 
+/* Lower bound of the signed distance on the triangles lo, ..., hi - 1 of a, from that at the centre of their box; INFINITY if they are not near. */
+static double bound_range(deepest_sample *s, const overlap_shape *a, int64_t lo, int64_t hi)
+{
+  double min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY}, middle[3], d[3];
+  for (int64_t i = 3 * lo; i < 3 * hi; ++i) {
+    const double *x = a->x + 3 * (int64_t)a->mesh->tri[i];
+    for (int k = 0; k < 3; ++k) min[k] = fmin(min[k], x[k]), max[k] = fmax(max[k], x[k]);
+  }
+  if (!is_near(min, max, s->to)) return INFINITY;
+  for (int k = 0; k < 3; ++k) middle[k] = 0.5 * (min[k] + max[k]);
+  v3_sub(d, max, middle);
+  return overlap_shape_distance(s->to, middle, &s->hint) - v3_norm(d);
+}
+
+/* Sample the triangles lo, ..., hi - 1, the deeper half first. Consecutive triangles are close to each other, so that most ranges are skipped. */
+static void sample_range(deepest_sample *s, const overlap_shape *a, int64_t lo, int64_t hi)
+{
+  if (hi - lo == 1) {
+    const int32_t *v = a->mesh->tri + 3 * lo;
+    sample_triangle(s, lo, a->x + 3 * (int64_t)v[0], a->x + 3 * (int64_t)v[1], a->x + 3 * (int64_t)v[2], 0);
+    return;
+  }
+  const int64_t middle = lo + (hi - lo) / 2, begin[2] = {lo, middle}, end[2] = {middle, hi};
+  const double  bound[2] = {bound_range(s, a, lo, middle), bound_range(s, a, middle, hi)};
+  const int     first    = bound[1] < bound[0];
+  for (int k = 0; k < 2; ++k) {
+    const int half = k == 0 ? first : !first;
+    if (bound[half] < fmin(s->phi, 0.0)) sample_range(s, a, begin[half], end[half]);
+  }
+}
+
 static void overlap_surface(const overlap_shape *a, const overlap_shape *to, overlap *out)
 {
   deepest_sample s = {.to = to, .hint = -1, .phi = INFINITY, .triangle = -1, .finest = FINE * (isfinite(to->size) ? to->size : 0.0)};
-  for (int64_t t = 0; t < a->mesh->n_triangles; ++t) {
-    const int32_t *v = a->mesh->tri + 3 * t;
-    const double  *p = a->x + 3 * (int64_t)v[0], *q = a->x + 3 * (int64_t)v[1], *r = a->x + 3 * (int64_t)v[2];
-    double         min[3], max[3];
-    for (int k = 0; k < 3; ++k) min[k] = fmin(p[k], fmin(q[k], r[k])), max[k] = fmax(p[k], fmax(q[k], r[k]));
-    if (!is_near(min, max, to)) continue;
-    evaluate_sample(&s, p, t);
-    evaluate_sample(&s, q, t);
-    evaluate_sample(&s, r, t);
-    sample_triangle(&s, t, p, q, r, 0);
-  }
+  if (a->mesh->n_triangles > 0 && bound_range(&s, a, 0, a->mesh->n_triangles) < 0.0) sample_range(&s, a, 0, a->mesh->n_triangles);
   if (s.triangle < 0) return;
   const int32_t *v = a->mesh->tri + 3 * s.triangle;
   improve_sample(&s, a->x + 3 * (int64_t)v[0], a->x + 3 * (int64_t)v[1], a->x + 3 * (int64_t)v[2]);

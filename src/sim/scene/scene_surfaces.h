@@ -7,6 +7,7 @@
 #ifndef SS_SIM_SCENE_SCENE_SURFACES_H
 #define SS_SIM_SCENE_SCENE_SURFACES_H
 #include "geometry/collision/broad_phase.h"
+#include "geometry/triangle_mesh/triangle_mesh.h"
 #include "sim/scene/scene.h"
 
 typedef struct {
@@ -31,6 +32,11 @@ void           scene_surfaces_destroy(scene_surfaces **f); /* accepts NULL */
 PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, double t, double *x);
 /* Positions in the initial shape, x [n_vertices][3]; rigid surfaces in their own frame. */
 PetscErrorCode scene_surfaces_rest(const scene_surfaces *f, const scene *s, double *x);
+/* Closed surfaces of the obstacles without convex solids, in their own frames, for obstacle_edges.h: out [n_bodies], borrowed; NULL for other
+ * bodies. */
+PetscErrorCode scene_obstacle_surfaces(const scene *s, const triangle_mesh **out);
+/* True if the detector of obstacle_edges.h finds contacts of bodies i and j. */
+bool scene_obstacle_edges(const scene *s, int i, int j);
 /* View for the broad phase and the impulses, with all vertices as points; borrows from f. */
 broad_phase_surfaces scene_surfaces_broad(const scene_surfaces *f);
 #endif

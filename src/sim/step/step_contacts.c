@@ -5,8 +5,20 @@
 #include "core/memory.h"
 #include "contact/detection/contact_stages.h"
 #include "contact/rows/axis_contact.h"
+#include "sim/scene/scene_surfaces.h"
 #include "sim/step/detector_list.h"
 #include <string.h>
+
+static PetscErrorCode create_edges(const scene *s, step_contacts *c)
+{
+  const triangle_mesh **surface;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("obstacle edges", s->n_bodies, sizeof *surface, &surface));
+  PetscCall(scene_obstacle_surfaces(s, surface));
+  PetscCall(obstacle_edges_create(s->n_bodies, c->body, surface, &c->edges));
+  memory_free(&surface);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 {
@@ -41,6 +53,7 @@ PetscErrorCode step_contacts_create(scene *s, double overlap_correction, step_co
   }
   PetscCall(point_contact_create(&c->points));
   PetscCall(convex_contact_create(s->n_bodies, c->body, &c->convex));
+  PetscCall(create_edges(s, c));
   PetscCall(fibre_scene_create(s->n_bodies, c->body, s->laws, &c->fibres));
   PetscCall(create_surfaces(s, c));
   PetscCall(contact_set_create(&c->set));
@@ -52,6 +65,7 @@ void step_contacts_destroy(step_contacts *c)
 {
   point_contact_destroy(&c->points);
   convex_contact_destroy(&c->convex);
+  obstacle_edges_destroy(&c->edges);
   fibre_scene_destroy(&c->fibres);
   surface_scene_destroy(&c->surfaces);
   contact_set_destroy(&c->set);
@@ -127,6 +141,7 @@ static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, co
   contact_set_clear(c->set);
   PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
   PetscCall(convex_contact_find(c->convex, &in, c->set));
+  PetscCall(obstacle_edges_find(c->edges, &in, c->set));
   PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, status));
   PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, status));
   if (status->code != STEP_OK) contact_set_clear(c->set);
@@ -207,7 +222,7 @@ static unsigned rigid_detectors_of(const scene *s, int i, int j)
 {
   const body *a = s->bodies[i].body, *b = s->bodies[j].body;
   if (s->options->formulation->meets_on_grid && !a->ops->carrier != !b->ops->carrier) return 1u << GRID_DETECTOR;
-  return contact_detectors_of(a, b);
+  return contact_detectors_of(a, b) | (scene_obstacle_edges(s, i, j) ? 1u << DETECTOR_OBSTACLE_EDGE : 0);
 }
 
 PetscErrorCode step_contacts_describe(const scene *s, FILE *out)

@@ -12,6 +12,7 @@
 #ifndef SS_SIM_STEP_STEP_CONTACTS_H
 #define SS_SIM_STEP_STEP_CONTACTS_H
 #include "contact/detection/convex_contact.h"
+#include "contact/detection/obstacle_edges.h"
 #include "contact/detection/point_contact.h"
 #include "contact/fibre/fibre_scene.h"
 #include "contact/rows/contact_jacobian.h"
@@ -30,6 +31,7 @@ typedef struct {
   point_contact   *points;
   fibre_scene     *fibres;     /* NULL: the scene has no fibres */
   surface_scene   *surfaces;   /* NULL: no pair needs triangle surfaces */
+  obstacle_edges  *edges;      /* contact of edges and vertices of obstacles with convex solids */
   convex_contact  *convex;     /* contact between bodies that consist of convex solids */
   contact_set     *set, *more; /* more: contacts of a repeated detection */
   contact_jacobian rows;

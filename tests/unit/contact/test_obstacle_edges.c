@@ -1,0 +1,183 @@
+/* Contacts of a box with the edges and vertices of an obstacle, by hand: a ridge under its bottom face, a tip under it, edges beside it and beyond
+ * it, an obstacle in a turned pose. The obstacle is a static torus; its surface is replaced by the mesh of the test. */
+#include "contact/detection/obstacle_edges.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/quaternion.h"
+#include "discretize/rigid/rigid_body.h"
+#include "test.h"
+#include <string.h>
+
+typedef struct {
+  rigid_body     *rigid[2];
+  body           *body[2];
+  triangle_mesh  *mesh;
+  rigid_frame     frames[2];
+  contact_law     law[4];
+  contact_scene   scene;
+  obstacle_edges *edges;
+  contact_set    *set;
+} world;
+
+/* Prism along x from -1 to 1 with triangular cross-section: edge at y = 0, z = 0 on top, base at z = -1 from y = -1 to 1. */
+static triangle_mesh *prism(void)
+{
+  static const double  x[18]   = {-1, -1, -1, -1, 1, -1, -1, 0, 0, 1, -1, -1, 1, 1, -1, 1, 0, 0};
+  static const int32_t tri[24] = {0, 2, 1, 3, 4, 5, 0, 1, 4, 0, 4, 3, 1, 2, 5, 1, 5, 4, 2, 0, 3, 2, 3, 5};
+  triangle_mesh       *m       = NULL;
+  assert_ok(triangle_mesh_create(6, 8, &m));
+  memcpy(m->x, x, sizeof x);
+  memcpy(m->tri, tri, sizeof tri);
+  return m;
+}
+
+/* Pyramid with the tip at the origin and a square base at z = -1. */
+static triangle_mesh *pyramid(void)
+{
+  static const double  x[15]   = {-1, -1, -1, 1, -1, -1, 1, 1, -1, -1, 1, -1, 0, 0, 0};
+  static const int32_t tri[18] = {0, 2, 1, 0, 3, 2, 0, 1, 4, 1, 2, 4, 2, 3, 4, 3, 0, 4};
+  triangle_mesh       *m       = NULL;
+  assert_ok(triangle_mesh_create(5, 6, &m));
+  memcpy(m->x, x, sizeof x);
+  memcpy(m->tri, tri, sizeof tri);
+  return m;
+}
+
+static body *add_body(world *w, int i, rigid_kind kind, const shape_spec *form)
+{
+  rigid_body_spec spec = {.shape = form, .surface_spacing = NAN, .mass = NAN, .inertia = {NAN}, .center_of_mass = {NAN}};
+  diagnostics    *d    = NULL;
+  assert_ok(diagnostics_create(&d));
+  assert_ok(rigid_body_create("body", kind, &spec, 1000.0, NULL, "bodies.body", d, &w->rigid[i]));
+  if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
+  diagnostics_destroy(&d);
+  w->body[i] = &w->rigid[i]->base;
+  return w->body[i];
+}
+
+/* Body 0: a cube of side 0.2 around its frame; body 1: the obstacle with the surface m, which the world owns. */
+static void open_world(world *w, triangle_mesh *m)
+{
+  static const shape_box_spec   cube     = {{-0.1, -0.1, -0.1}, {0.1, 0.1, 0.1}};
+  static const shape_torus_spec ring     = {{0, 0, 0}, {0, 0, 1}, 0.3, 0.05};
+  static const int32_t          frame[2] = {0, 1};
+  const shape_spec              box = {.box = &cube, .axis = {0, 0, 1}}, torus = {.torus = &ring, .axis = {0, 0, 1}};
+  memset(w, 0, sizeof *w);
+  w->mesh = m;
+  add_body(w, 0, RIGID_DYNAMIC, &box);
+  add_body(w, 1, RIGID_STATIC, &torus);
+  for (int i = 0; i < 2; ++i) m3_identity(w->frames[i].R), w->frames[i].block = -1;
+  for (int i = 0; i < 4; ++i) w->law[i] = (contact_law){.friction = 0.3, .restitution = 0.5};
+  w->scene = (contact_scene){
+      .n_bodies = 2, .body = w->body, .frame = frame, .frames = w->frames, .end = w->frames, .law = w->law, .dt = 0.01, .margin = 0.01};
+  const triangle_mesh *surface[2] = {NULL, m};
+  assert_true(obstacle_edges_takes(w->body[0], w->body[1]));
+  assert_false(obstacle_edges_takes(w->body[1], w->body[0]));
+  assert_ok(obstacle_edges_create(2, w->body, surface, &w->edges));
+  assert_ok(contact_set_create(&w->set));
+}
+
+static void close_world(world *w)
+{
+  obstacle_edges_destroy(&w->edges);
+  contact_set_destroy(&w->set);
+  triangle_mesh_destroy(&w->mesh);
+  for (int i = 0; i < 2; ++i) rigid_body_destroy(&w->rigid[i]);
+  assert_no_leak();
+}
+
+/* Number of contacts with the cube at c, turned by theta. */
+static int64_t find(world *w, double x, double y, double z, const double theta[3])
+{
+  v3_set(w->frames[0].c, x, y, z);
+  rotation_exp(w->frames[0].R, theta);
+  contact_set_clear(w->set);
+  assert_ok(obstacle_edges_find(w->edges, &w->scene, w->set));
+  assert_ok(contact_set_sort(w->set)); /* all keys are different */
+  return contact_set_size(w->set);
+}
+
+static const double straight[3] = {0, 0, 0};
+
+static void assert_spot(const contact_spot *s, double x, double y, double z, double nx, double ny, double nz, double gap)
+{
+  const double at[3] = {x, y, z}, n[3] = {nx, ny, nz};
+  assert_true(s->body_a == 0 && s->body_b == 1 && s->friction == 0.3 && s->restitution == 0.5);
+  assert_true(memcmp(s->a.x, s->b.x, sizeof s->a.x) == 0);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(s->a.x[k], at[k], 1e-14);
+    assert_close(s->normal[k], n[k], 1e-14);
+  }
+  assert_close(s->gap, gap, 1e-14);
+}
+
+/* The ridge crosses two edges of the bottom face, at x = -0.1 and 0.1; above and below it. */
+static void test_ridge(void **state)
+{
+  (void)state;
+  world w;
+  open_world(&w, prism());
+  for (int k = 0; k < 3; ++k) {
+    const double gap = k == 0 ? 0.005 : k == 1 ? -0.005 : -0.02;
+    assert_int_equal(find(&w, 0.0, 0.03, 0.1 + gap, straight), 2);
+    for (int i = 0; i < 2; ++i) {
+      const contact_spot *s = contact_set_get(w.set) + i;
+      assert_spot(s, s->a.x[0] < 0.0 ? -0.1 : 0.1, 0.0, gap, 0.0, 0.0, 1.0, gap);
+    }
+  }
+  assert_int_equal(find(&w, 0.0, 0.0, 0.12, straight), 0); /* beyond the margin */
+  assert_int_equal(find(&w, 0.0, 0.12, 0.1, straight), 0); /* beside the ridge */
+  assert_int_equal(find(&w, 0.0, 0.0, -0.6, straight), 0); /* in the middle of the prism: not at its edges */
+  close_world(&w);
+}
+
+/* A corner of the ridge under the bottom face: its vertex, and one crossing with the bottom edge. */
+static void test_end_of_ridge(void **state)
+{
+  (void)state;
+  world w;
+  open_world(&w, prism());
+  assert_int_equal(find(&w, 1.02, 0.0, 0.097, straight), 2);
+  for (int i = 0; i < 2; ++i) {
+    const contact_spot *s = contact_set_get(w.set) + i;
+    assert_spot(s, s->a.x[0] < 0.95 ? 0.92 : 1.0, 0.0, -0.003, 0.0, 0.0, 1.0, -0.003);
+  }
+  close_world(&w);
+}
+
+/* A tip under the bottom face; its four edges do not cross edges of the cube. Turned by 45 degrees about x, an edge of the cube is above
+ * the tip, at (0, 0, gap). */
+static void test_tip(void **state)
+{
+  (void)state;
+  const double turned[3] = {0.25 * M_PI, 0.0, 0.0};
+  world        w;
+  open_world(&w, pyramid());
+  assert_int_equal(find(&w, 0.05, 0.02, 0.098, straight), 1);
+  assert_spot(contact_set_get(w.set), 0.0, 0.0, -0.002, 0.0, 0.0, 1.0, -0.002);
+  assert_int_equal(find(&w, 0.0, 0.0, 0.1 * M_SQRT2 + 0.004, turned), 1);
+  assert_spot(contact_set_get(w.set), 0.0, 0.0, 0.004, 0.0, 0.0, 1.0, 0.004);
+  close_world(&w);
+}
+
+/* The prism turned by 90 degrees about y: its ridge points along x, at x = 0.5, and touches a side face of the cube. */
+static void test_turned_obstacle(void **state)
+{
+  (void)state;
+  const double quarter[3] = {0.0, 0.5 * M_PI, 0.0};
+  world        w;
+  open_world(&w, prism());
+  rotation_exp(w.frames[1].R, quarter);
+  v3_set(w.frames[1].c, 0.5, 0.0, 0.0);
+  assert_int_equal(find(&w, 0.5 + 0.1 - 0.001, 0.0, 0.0, straight), 2);
+  for (int i = 0; i < 2; ++i) {
+    const contact_spot *s = contact_set_get(w.set) + i;
+    assert_spot(s, 0.499, 0.0, s->a.x[2] < 0.0 ? -0.1 : 0.1, 1.0, 0.0, 0.0, -0.001);
+  }
+  w.law[1].never_touch = w.law[2].never_touch = true;
+  assert_int_equal(find(&w, 0.5 + 0.1 - 0.001, 0.0, 0.0, straight), 0);
+  close_world(&w);
+}
+
+TEST_MAIN(cmocka_unit_test(test_ridge), cmocka_unit_test(test_end_of_ridge), cmocka_unit_test(test_tip),
+          cmocka_unit_test(test_turned_obstacle))
