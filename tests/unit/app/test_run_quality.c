@@ -13,7 +13,9 @@ static const run_quality good = {.steps                  = 120,
                                  .overlap_ratio_bodies   = "ball, floor",
                                  .energy_increase        = 0.5,
                                  .energy_increase_ratio  = 1e-3,
-                                 .energy_not_checked     = ""};
+                                 .energy_not_checked     = "",
+                                 .relaxation_steps       = NAN,
+                                 .remaining_velocity     = NAN};
 
 static void entries_are_bad_above_their_bounds(void **state)
 {

@@ -1,10 +1,10 @@
-<<<<<<< HEAD
-/* Rows of contacts of mass-spring strands: forces and moments of impulses on two crossing segments, rigid motions, and parallel segments. */
+/* Contacts of fibres whose forces act on the axis: common point of both sides, and row of a point beside a triangle. Two mass-spring strands: forces and moments of impulses on two crossing segments, rigid motions, and parallel segments. */
 #include "contact/rows/axis_contact.h"
 #include "core/math3.h"
 #include "core/random.h"
 #include "test.h"
 #include <float.h>
+#include <string.h>
 
 /* Two segments with different lengths whose axes cross at `angle`, 0.011 m apart, and the row of their contact, away from the middles. */
 static void cross_segments(double angle, double x[12], double J[4][9], double frame[9])
@@ -99,18 +99,6 @@ static void test_transition(void **state)
   }
 }
 
-int main(void)
-{
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_crossing), cmocka_unit_test(test_parallel), cmocka_unit_test(test_transition)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
-=======
-/* Contacts of fibres whose forces act on the axis, by hand: the common point of both sides, and the row of a point beside a triangle. */
-#include "contact/rows/axis_contact.h"
-#include "core/math3.h"
-#include "test.h"
-#include <string.h>
-
 static const int32_t segment[2] = {0, 1};
 static const double  axis[6]    = {0, 0, 0, 2, 0, 0};
 
@@ -189,5 +177,5 @@ static void test_beside_triangle(void **state)
   assert_false(axis_contact_beside_triangle(flat, x, J));
 }
 
-TEST_MAIN(cmocka_unit_test(test_place), cmocka_unit_test(test_beside_triangle))
->>>>>>> wip-overlap2
+TEST_MAIN(cmocka_unit_test(test_crossing), cmocka_unit_test(test_parallel), cmocka_unit_test(test_transition), cmocka_unit_test(test_place),
+          cmocka_unit_test(test_beside_triangle))
