@@ -240,6 +240,25 @@ static void test_stall(void **state)
   assert_no_leak();
 }
 
+/* Steps that are repeated in substeps are rejected above the tolerance, unless the job gives a stall tolerance. */
+static void test_stalled_steps_are_repeated(void **state)
+{
+  (void)state;
+  for (int is_given = 0; is_given < 2; ++is_given) {
+    problem           p;
+    nonlinear_options o = nonlinear_defaults(&newton);
+    o.idle = 4, o.idle_far = 16, o.stall_tolerance = 0.1, o.stall_is_given = is_given;
+    set_up(stuck, &p);
+    p.l.repeats_stalled        = true;
+    const nonlinear_result out = run(&p, &o, is_given ? STEP_OK : STEP_NOT_CONVERGED);
+    assert_true(out.norm == 0.01);
+  }
+  const newton_options given = {.tolerance = 1e-3, .stall_tolerance = 0.1}, missing = {.tolerance = 1e-3, .stall_tolerance = NAN};
+  assert_true(nonlinear_defaults(&given).stall_is_given && !nonlinear_defaults(&missing).stall_is_given);
+  assert_close(nonlinear_defaults(&missing).stall_tolerance, 1e-2, 1e-16);
+  assert_no_leak();
+}
+
 /* Each iteration multiplies the error by -3/2, so the first solution is the best one: the result if unconverged steps are accepted. */
 static void test_best_state(void **state)
 {
@@ -431,8 +450,8 @@ static void test_result_of_a_solver(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_linear_problems_take_one_iteration), cmocka_unit_test(test_line_search_finds_the_root),
-          cmocka_unit_test(test_parts_have_their_own_step_lengths), cmocka_unit_test(test_stall), cmocka_unit_test(test_best_state),
-          cmocka_unit_test(test_single_iteration), cmocka_unit_test(test_anderson), cmocka_unit_test(test_matrix_is_renewed),
-          cmocka_unit_test(test_inexact_solves), cmocka_unit_test(test_added_contacts_are_solved_again),
-          cmocka_unit_test(test_improved_point), cmocka_unit_test(test_monotone), cmocka_unit_test(test_interruption),
-          cmocka_unit_test(test_result_of_a_solver))
+          cmocka_unit_test(test_parts_have_their_own_step_lengths), cmocka_unit_test(test_stall),
+          cmocka_unit_test(test_stalled_steps_are_repeated), cmocka_unit_test(test_best_state), cmocka_unit_test(test_single_iteration),
+          cmocka_unit_test(test_anderson), cmocka_unit_test(test_matrix_is_renewed), cmocka_unit_test(test_inexact_solves),
+          cmocka_unit_test(test_added_contacts_are_solved_again), cmocka_unit_test(test_improved_point), cmocka_unit_test(test_monotone),
+          cmocka_unit_test(test_interruption), cmocka_unit_test(test_result_of_a_solver))
