@@ -231,7 +231,7 @@ typedef struct {
   uint32_t number; /* edge of the polyhedron + 1; 0: the contact of a vertex */
 } feature_contact;
 
-/* True if the obstacle may push along -n at this feature. */
+/* True if a contact force along -n at this feature lies between the normals of the adjacent faces. */
 static bool is_outermost(const obstacle *o, const feature *f, const double n[3])
 {
   for (int k = 0; k < f->n_sides; ++k)
