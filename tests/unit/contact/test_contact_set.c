@@ -22,12 +22,16 @@ static void test_order(void **state)
   const contact_spot *spot = contact_set_get(s);
   for (int i = 1; i < 300; ++i)
     assert_true(spot[i - 1].key[0] < spot[i].key[0] || (spot[i - 1].key[0] == spot[i].key[0] && spot[i - 1].key[1] < spot[i].key[1]));
+  for (int i = 0; i < 300; ++i) assert_true(contact_set_has(s, spot[i].key));
+  assert_false(contact_set_has(s, (const uint64_t[2]){13, 0}));
+  assert_false(contact_set_has(s, (const uint64_t[2]){0, 1009}));
   contact_set_truncate(s, 10);
   assert_int_equal(contact_set_size(s), 10);
   assert_ok(contact_set_append(s, 0, &first));
   assert_int_equal(contact_set_size(s), 10);
   contact_set_clear(s);
   assert_int_equal(contact_set_size(s), 0);
+  assert_false(contact_set_has(s, (const uint64_t[2]){0, 0}));
   contact_set_destroy(&s);
   assert_no_leak();
 }

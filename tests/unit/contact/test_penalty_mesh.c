@@ -240,6 +240,34 @@ static void fast_points_collide_next_to_known_pairs(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(fast_points_collide_next_to_known_pairs), cmocka_unit_test(force_is_the_coulomb_return),
-          cmocka_unit_test(natural_map_of_a_curved_surface), cmocka_unit_test(error_of_a_force_is_reported),
-          cmocka_unit_test(forces_on_triangles_satisfy_the_law))
+/* Of two triangles on the trajectory, the point collides with the first one, although the second one is hit more head-on. */
+static void the_first_triangle_counts(void **unused)
+{
+  (void)unused;
+  const double      nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, -5, 2, 1, -5};
+  const contact_law law[4]    = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
+  body              b         = {.ops = &roof_ops, .name = "roof"};
+  world             w;
+  memset(&w, 0, sizeof w);
+  memcpy(roof_x, nodes, sizeof nodes);
+  mock_create(&w.point, "point", false, 1, 1, 1);
+  w.point.weight[0] = 1.0;
+  w.frame           = mock_frame((double[3]){0.0, 0.0, 0.0}, -1);
+  v3_set(w.point.x, 0.8, 0.3, 0.05);
+  w.source                = (contact_source){&w.point.base, -1, POINT};
+  const contact_mesh mesh = {&b, 0, GROUND};
+  assert_ok(penalty_contact_create(2, law, &w.contact));
+  assert_ok(penalty_contact_add_meshes(w.contact, 1, &mesh));
+  v3_set(w.v, 0.45 / DT, 0.0, -0.15 / DT); /* it crosses the square at x = 0.95, and the steep side of the roof at x = 1.003 */
+  assert_ok(penalty_contact_begin_step(w.contact, 1, &w.source, 0, NULL, 1, &w.frame, DT, 1.0, 1));
+  assert_ok(penalty_contact_settle(w.contact, w.v, &w.frame));
+  assert_int_equal(w.contact->mesh->n, 1);
+  assert_int_equal(w.contact->mesh->pair[0].X.triangle, 0);
+  penalty_contact_destroy(&w.contact);
+  mock_destroy(&w.point);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(the_first_triangle_counts), cmocka_unit_test(fast_points_collide_next_to_known_pairs),
+          cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface),
+          cmocka_unit_test(error_of_a_force_is_reported), cmocka_unit_test(forces_on_triangles_satisfy_the_law))

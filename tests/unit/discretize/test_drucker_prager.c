@@ -232,6 +232,14 @@ static void hardening(void **state)
     assert_true((i == 0) == (history[0] == 0.0));
   }
   material_destroy(&m);
+  /* with cohesion the tip is at a tensile strain */
+  m                 = make(ELASTIC "shear_friction: 0.5 cohesion: 1e4 ");
+  double       F[9] = {exp(0.02), 0, 0, 0, exp(0.01), 0, 0, 0, exp(0.03)}, history[2] = {0, 0};
+  const double tip = 1e4 / 0.5 * (1 - 2 * NU) / E;
+  assert_int_equal(material_accept(m, 1, 1, NULL, F, history, NULL), 1);
+  for (int k = 0; k < 3; ++k) assert_close(log(F[4 * k]), tip, 1e-15);
+  assert_close(history[0], hypot(hypot(0.02 - tip, 0.01 - tip), 0.03 - tip), 1e-15);
+  material_destroy(&m);
 }
 
 static void stretch(double *F, double factor)
