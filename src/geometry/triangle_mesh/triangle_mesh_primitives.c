@@ -107,7 +107,7 @@ static void icosahedron(double x[12][3], int face[20][3])
  * icosahedron would give it 0.89 of the mean area of a vertex; CORNERS makes the edges near corners longer by this fraction. */
 static void slerp(double *o, const double *a, const double *b, double fraction)
 {
-  static const double CORNERS = 0.03;
+  static const double CORNERS = 0.01;
   const double        t       = fraction + CORNERS * sin(2.0 * M_PI * fraction) / (2.0 * M_PI);
   double              c[3];
   v3_cross(c, a, b);
