@@ -13,6 +13,9 @@
  *   jobs/convex/shake        convex,   particles   3.7 MB  100 MB    3,556 units   0.48 s
  *   jobs/convex/panels       convex,   panels      2.9 MB   49 MB      101 units   0.0034 s
  *   jobs/hybrid/two_blocks   hybrid,   solids      6.0 MB   55 MB    4,374 units   0.024 s
+ *   jobs/hybrid/rollers      hybrid,   impulses    6.2 MB  103 MB   14,000 units   0.43 s
+ *   jobs/hybrid/twist        hybrid,   impulses    8.1 MB  114 MB   27,000 units   0.30 s
+ *   two_circles_coarse       hybrid,   impulses    5.0 MB   55 MB    4,800 units   0.023 s
  *   jobs/monolith/box        monolith, continuum  22.8 MB  233 MB  138,624 units   2.6 s */
 typedef struct {
   const char *formulation;
@@ -22,6 +25,7 @@ static const rate   rates[]        = {{"penalty", 7.0, 5e-4, 8.5e-6},
                                       {"exact", 2.0, 5e-4, 1.2e-5},
                                       {"convex", 10.0, 5e-4, 7e-5},
                                       {"hybrid", 2.0, 5e-4, 5.5e-6},
+                                      {"hybrid", 2.0, 5e-4, 1.1e-5}, /* contact: impulses */
                                       {"monolith", 8.0, 1e-2, 1.85e-5}};
 static const double program_memory = 45e6; /* [byte] of a run with few bodies */
 
