@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the unit tests and the integration tests of the profile in $B, quietly; prints failures whole and ends with
-# "N passed, N failed". ONLY=name runs what matches; JOBS=n unit tests at a time (default: processors); BUILD=make builds each
+# "N passed, N failed". ONLY=name runs what matches; JOBS=n tests at a time (default: processors); BUILD=make builds each
 # layer before its tests (`make test`); without it everything must have been built.
 B=${B:-build/release} JOBS=${JOBS:-$(nproc)}
 export B
@@ -11,9 +11,12 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-ignore_noninstrumented_modules=1}" OMP_TOOL_LIBRARIES="${OMP_TOOL_LIBRARIES:-libarcher.so}"
 passed=0 failed=0 skipped=0
 logs=$(mktemp -d)
+# log command...: runs it with its output in the log, and its user and system time in log.time
+timed() { (log=$1; shift; "$@" >"$log" 2>&1; code=$?; times >"$log.part"; mv "$log.part" "$log.time"; exit $code); }
+seconds() { awk 'NR == 2 { for (i = 1; i <= 2; ++i) { split($i, t, "m"); sum += 60 * t[1] + t[2] } printf "%.1f", sum }' "$1.time"; }
 report() { # name status log
   case $2 in
-  0) n=$(grep -c '^\[       OK \]' "$3"); [ "$n" -gt 0 ] || n=1; passed=$((passed + n)); printf 'ok    %-44s %s\n' "$1" "$n" ;;
+  0) n=$(grep -c '^\[       OK \]' "$3"); [ "$n" -gt 0 ] || n=1; passed=$((passed + n)); printf 'ok    %-44s %3s %8s s of CPU time\n' "$1" "$n" "$(seconds "$3")" ;;
   77) skipped=$((skipped + 1)); printf 'skip  %-44s %s\n' "$1" "$(tail -n 1 "$3")" ;;
   *) n=$(grep -c '^\[  FAILED  \] [0-9]* test' "$3"); bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$3" | head -n 1); [ -n "$bad" ] || bad=1
      good=$(grep -c '^\[       OK \]' "$3"); passed=$((passed + good)); failed=$((failed + bad))
@@ -22,11 +25,23 @@ report() { # name status log
 }
 wanted() { case $1 in *"${ONLY:-}"*) true ;; *) false ;; esac; }
 log_of() { echo "$logs/$(echo "$1" | tr / _)"; } # name
-finish() { wait "$1"; report "$2" $? "$(log_of "$2")"; rm -f "$(log_of "$2")"; } # pid name
+run_all() { # unit|integration, names: JOBS at a time, reported as they end
+  kind=$1 running= n=0; shift
+  while [ $# -gt 0 ] || [ $n -gt 0 ]; do
+    while [ $# -gt 0 ] && [ $n -lt "$JOBS" ]; do
+      case $kind in unit) timed "$(log_of "$1")" "$B/unit/$1" & ;; *) timed "$(log_of "$1")" sh "tests/integration/$1" & ;; esac
+      running="$running $!:$1" n=$((n + 1)); shift
+    done
+    ended=
+    for r in $running; do [ ! -e "$(log_of "${r#*:}").time" ] || ended="$ended $r"; done
+    for r in $ended; do finish "${r%%:*}" "${r#*:}"; running=$(echo "$running" | sed "s|$r||") n=$((n - 1)); done
+    [ -n "$ended" ] || sleep 0.05
+  done
+}
+finish() { wait "$1"; report "$2" $? "$(log_of "$2")"; rm -f "$(log_of "$2")" "$(log_of "$2").time"; } # pid name
 build() { [ -z "${BUILD:-}" ] || $BUILD "$@" || { failed=$((failed + 1)); echo "FAIL  make $*"; false; }; }
 progress() { echo "== $1: $passed passed, $failed failed after $(($(date +%s) - start)) s"; }
 # Layers from the bottom to the top, each built before its tests run. LAST: tests that need the uppermost layer.
-# Unit tests run JOBS at a time and are reported in order; integration tests run alone, because they measure times and send signals.
 start=$(date +%s)
 for layer in core io geometry optim discretize contact sim app; do
   tests=
@@ -40,24 +55,13 @@ for layer in core io geometry optim discretize contact sim app; do
   for name in $tests; do ! wanted "$B/unit/$name" || chosen="$chosen $name"; done
   [ -n "$chosen" ] || continue
   build unit-$layer || break
-  running= n=0
-  for name in $chosen; do
-    set -- $running
-    [ $n -lt "$JOBS" ] || { finish "$1" "$2"; shift 2; n=$((n - 1)); }
-    "$B/unit/$name" >"$(log_of "$name")" 2>&1 &
-    running="$* $! $name" n=$((n + 1))
-  done
-  set -- $running
-  while [ $# -gt 0 ]; do finish "$1" "$2"; shift 2; done
+  run_all unit $chosen
   progress "unit tests up to $layer"
 done
 chosen=
-for t in tests/integration/test_*.sh; do ! wanted "$t" || chosen="$chosen $t"; done
+for t in tests/integration/test_*.sh; do ! wanted "$t" || chosen="$chosen $(basename "$t")"; done
 if [ -n "$chosen" ] && build integration; then
-  for t in $chosen; do
-    sh "$t" >"$logs/script" 2>&1
-    report "$(basename "$t")" $? "$logs/script"
-  done
+  run_all integration $chosen
   progress "integration tests"
 fi
 rm -rf "$logs"

@@ -248,7 +248,7 @@ static double reduce(const series *s, const case_check *c)
 
 /* --- running --------------------------------------------------------------------------------------------------------- */
 
-static const char *program = "build/stickslip", *cases_dir = "validation/cases", *out_dir = "build/validation", *only_class;
+static const char *program = "build/stickslip", *cases_dir = "validation/cases", *out_dir = "build/validation", *only_class, *jobs = "1";
 
 static int run_job(const char *folder, const case_run *r, const char *out, double *seconds)
 {
@@ -443,32 +443,102 @@ static bool check_names(int n_wanted, char **wanted, int n, struct dirent **entr
   return is_good;
 }
 
+static const char table_head[] =
+    "| case   | quantity                           |       measured | expected                 |      error |  seconds | result  |\n"
+    "|--------|------------------------------------|----------------|--------------------------|------------|----------|---------|\n";
+
+typedef struct {
+  pid_t pid;
+  char  said[4400], counts[4400]; /* files: output of the case; numbers of cases, passed and failed checks */
+} case_process;
+
+/* Run a case in a process of its own, whose output goes to a file. */
+static PetscErrorCode start_case(const char *name, case_process *c)
+{
+  PetscFunctionBegin;
+  snprintf(c->said, sizeof c->said, "%s/.%s.said", out_dir, name);
+  snprintf(c->counts, sizeof c->counts, "%s/.%s.counts", out_dir, name);
+  (void)unlink(c->counts);
+  fflush(NULL);
+  c->pid = fork();
+  PetscCheck(c->pid >= 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot start a process for the case %s: %s", name, strerror(errno));
+  if (c->pid == 0) {
+    if (!freopen(c->said, "w", stdout) || dup2(fileno(stdout), 2) < 0) _exit(1);
+    table   = NULL; /* the parent copies the rows */
+    n_cases = n_passed = n_failed = 0;
+    if (run_case(name)) _exit(1);
+    FILE *f = fopen(c->counts, "w");
+    if (!f || fprintf(f, "%d %d %d\n", n_cases, n_passed, n_failed) < 0 || fclose(f) || fflush(stdout)) _exit(1);
+    _exit(0);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Wait for the case, copy its output and rows, and add its counts. A case without counts has failed. */
+static void finish_case(const char *name, case_process *c)
+{
+  char  line[1024];
+  int   n[3] = {1, 0, 1};
+  FILE *f;
+  waitpid(c->pid, NULL, 0);
+  if ((f = fopen(c->said, "r")) != NULL) {
+    while (fgets(line, sizeof line, f)) {
+      fputs(line, *line == '|' ? stdout : stderr);
+      if (table && *line == '|') fputs(line, table);
+    }
+    fclose(f);
+  }
+  f = fopen(c->counts, "r");
+  if (!f || fscanf(f, "%d %d %d", &n[0], &n[1], &n[2]) != 3) fprintf(stderr, "validate: %s: its process failed\n", name);
+  if (f) fclose(f);
+  n_cases += n[0], n_passed += n[1], n_failed += n[2];
+  fflush(stdout);
+  (void)unlink(c->said);
+  (void)unlink(c->counts);
+}
+
+/* Run the cases, at most n_at_once at a time; rows are in the order of the names. */
+static PetscErrorCode run_cases(int n, char **names, int n_at_once)
+{
+  case_process *c = calloc((size_t)n + 1, sizeof *c);
+  PetscFunctionBegin;
+  PetscCheck(c, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory");
+  for (int i = 0, n_started = 0; i < n; ++i) {
+    for (; n_started < n && n_started < i + n_at_once; ++n_started) PetscCall(start_case(names[n_started], &c[n_started]));
+    finish_case(names[i], &c[i]);
+  }
+  free(c);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* *is_good = false: the names select no case, or there is none. */
 static PetscErrorCode validate(int n_wanted, char **wanted, bool *is_good)
 {
   PetscFunctionBegin;
   struct dirent **entries;
-  char            path[4200];
-  const int       n = scandir(cases_dir, &entries, is_case, alphasort);
-  *is_good          = n >= 0 && check_names(n_wanted, wanted, n, entries);
+  char            path[4200], **names;
+  const int       n       = scandir(cases_dir, &entries, is_case, alphasort);
+  int             n_names = 0;
+  *is_good                = n >= 0 && check_names(n_wanted, wanted, n, entries);
   if (n < 0) fprintf(stderr, "validate: %s: %s; give the folder of the cases with --cases\n", cases_dir, strerror(errno));
   if (!*is_good) PetscFunctionReturn(PETSC_SUCCESS); /* the process ends here, so `entries` is not freed */
   (void)mkdir("build", 0777);
   (void)mkdir(out_dir, 0777);
   snprintf(path, sizeof path, "%s/table.md", out_dir);
   table = fopen(path, "w");
-  const char *head =
-      "| case   | quantity                           |       measured | expected                 |      error |  seconds | result  |\n"
-      "|--------|------------------------------------|----------------|--------------------------|------------|----------|---------|";
-  printf("%s\n", head);
-  if (table) fprintf(table, "%s\n", head);
+  fputs(table_head, stdout);
+  if (table) fputs(table_head, table);
+  names = calloc((size_t)n + 1, sizeof *names);
+  PetscCheck(names, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory");
   for (int i = 0; i < n; ++i) {
     bool is_wanted = n_wanted == 0;
     for (int k = 0; k < n_wanted; ++k) is_wanted |= is_selected(entries[i]->d_name, wanted[k]);
-    if (is_wanted) PetscCall(run_case(entries[i]->d_name));
-    free(entries[i]);
+    if (is_wanted) names[n_names++] = entries[i]->d_name;
   }
+  PetscCall(run_cases(n_names, names, atoi(jobs)));
+  for (int i = 0; i < n; ++i) free(entries[i]);
   free(entries);
+  free(names);
   if (table) fclose(table);
   *is_good = n_cases > 0;
   if (!*is_good)
@@ -477,9 +547,10 @@ static PetscErrorCode validate(int n_wanted, char **wanted, bool *is_good)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char usage[] = "usage: validate [--program FILE] [--cases FOLDER] [--out FOLDER] [--class short|long] [CASE ...]\n"
+static const char usage[] = "usage: validate [--program FILE] [--cases FOLDER] [--out FOLDER] [--class short|long] [--jobs N] [CASE ...]\n"
                             "Runs the cases of FOLDER, or only these, and prints a table of measured and expected values.\n"
                             "CASE: the name of a folder, or its part before a hyphen: A01 selects A01 and A01-plane.\n"
+                            "--jobs: cases that run at the same time; the number of threads of each is then OMP_NUM_THREADS, or 1.\n"
                             "Exit code: 0 all passed, 1 a check failed, 2 the command line is wrong or no case was run.\n";
 
 int main(int argc, char **argv)
@@ -491,6 +562,7 @@ int main(int argc, char **argv)
                          : strcmp(argv[i], "--cases") == 0 ? &cases_dir
                          : strcmp(argv[i], "--out") == 0   ? &out_dir
                          : strcmp(argv[i], "--class") == 0 ? &only_class
+                         : strcmp(argv[i], "--jobs") == 0  ? &jobs
                                                            : NULL;
     if (value && i + 1 < argc) {
       *value = argv[++i];
@@ -504,6 +576,12 @@ int main(int argc, char **argv)
       wanted[n_wanted++] = argv[i];
     }
   }
+  if (atoi(jobs) < 1 || atoi(jobs) > 1024) {
+    fprintf(stderr, "validate: --jobs %s: expected a whole number from 1 to 1024\n", jobs);
+    free(wanted);
+    return SS_EXIT_BAD_INPUT;
+  }
+  if (atoi(jobs) > 1) setenv("OMP_NUM_THREADS", "1", 0);
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   setenv("OMPI_MCA_pml", "ob1", 0);
   setenv("OMPI_MCA_btl", "self", 0);

@@ -70,7 +70,8 @@ PetscErrorCode h5_failed(const char *path, const char *expression)
   }
   if (!is_writing) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call, reason.text);
   process_skip_clean_up(); /* HDF5 still has unwritten data; at exit it would try again, and crash */
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason.text, advice_on(reason.text));
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason.text,
+          advice_on(reason.text));
 }
 
 hid_t h5_keep(h5_scope *scope, hid_t id)

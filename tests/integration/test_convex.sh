@@ -30,7 +30,7 @@ unused() { # ASSIGNMENT TEXT: another formulation uses the key
 unused solver.friction.method=newton "solver.friction: not used by formulation convex, only by exact or hybrid"
 unused output.fclib=1 "output.fclib: not used by formulation convex"
 unused contact.overlap_correction=0.1 "contact.overlap_correction: not used by formulation convex: springs correct overlaps"
-refuses solver.convex.stiction_tolerance=0 solver.convex.stiction_tolerance "out of range"
+refuses solver.convex.expert.stiction_tolerance=0 solver.convex.expert.stiction_tolerance "out of range"
 refuses solver.convex.law=lagged contact.stiffness "law: lagged needs"
 refuses solver.convex.expert.dissipation=1 solver.convex.expert.dissipation "has no effect when solver.convex.law is regularised"
 refuses solver.convex.expert.slip_speed=1 solver.convex.expert.slip_speed "has no effect when solver.convex.law is regularised"

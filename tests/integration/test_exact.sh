@@ -19,7 +19,7 @@ pass "problems of the run before are gone"
 
 # With no time for the solver, or with a zero tolerance for impulses, steps are halved up to the limit and the run reports the reason.
 status 4 "$program" run "$job" --out "$work/failed" --no-picture --set solver.friction.max_iterations=1 --set solver.friction.method=splitting \
-  --set solver.exact.friction_stall_tolerance=0 --set time.retry.halvings=1
+  --set solver.exact.expert.friction_stall_tolerance=0 --set time.retry.halvings=1
 says "the friction solver did not converge" && grep -q "dt/2" "$work/failed/failure.txt" ||
   fail "not so: a failed solve is retried with half a step, then named"
 pass "a failed solve is retried with half a step, then named"

@@ -9,7 +9,7 @@ bodies:
   box: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 0.01], max: [0.1, 0.1, 0.11]}}}
   floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}
 contact: {friction: 0.3, stiffness: 1.0e4}
-solver: {newton: {tolerance: 1.0e-4}, linear: {restart: 30}, penalty: {expert: {scheme: lagged_friction}}, exact: {friction_stall_tolerance: 1.0e-5}, hybrid: {integrator: symplectic}}
+solver: {newton: {tolerance: 1.0e-4}, linear: {restart: 30}, penalty: {expert: {scheme: lagged_friction}}, exact: {expert: {friction_stall_tolerance: 1.0e-5}}, hybrid: {integrator: symplectic}}
 END
 for formulation in penalty exact convex hybrid monolith; do
   status 0 "$program" check "$work/box.yaml" --set formulation=$formulation && says "notice: " && says "not used by formulation $formulation"

@@ -85,7 +85,7 @@ pass "substeps: sum of iterations, deepest penetration, largest overshoot, last 
 
 # Fallbacks by cause: contact problems that are given one iteration are accepted above their tolerance, every one of them.
 status 0 "$program" run "$here/exact.yaml" --out "$work/whole" --no-picture --threads 1 --force --steps 6 --set solver.friction.method=splitting --set solver.friction.max_iterations=1 \
-  --set solver.friction.tolerance=1e-12 --set solver.exact.friction_stall_tolerance=1e3 --set solver.newton.stall_tolerance=1e3
+  --set solver.friction.tolerance=1e-12 --set solver.exact.expert.friction_stall_tolerance=1e3 --set solver.newton.stall_tolerance=1e3
 whole_column newton_iterations >"$work/iterations"
 whole_column friction_unconverged | paste "$work/iterations" - | awk '$1 != $2 || $1 < 1 { bad = 1 } END { exit bad || NR != 6 }' || fail "exact: friction_unconverged is not the number of friction problems"
 status 0 "$program" run "$here/materials.yaml" --out "$work/whole" --no-picture --threads 1 --force --steps 8 --set formulation=convex --set solver.convex.expert.max_iterations=1 \

@@ -12,8 +12,8 @@ apart() { # RUN WHAT
   awk -F, 'NR > 1 && $3 != 0 { bad = 1 } END { exit bad || NR < 10 }' "$1/measure/cut.csv" || fail "$2: surfaces cut each other"
 }
 apart "$work/whole" "as it is" && pass "no surface is in another, by the exact test, in any step"
-for options in "grid: {iterations: 0, expert: {resampling: false}}" "grid: {expert: {damps_sliding: false}}, momentum_correction: linear" \
-  "impulses: {thickness: 0.01, stiffness: 100, iterations: 0}" "expert: {prescribed_nodes: contact}"; do
+for options in "grid: {expert: {iterations: 0, resampling: false}}" "grid: {expert: {damps_sliding: false}}, momentum_correction: linear" \
+  "impulses: {thickness: 0.01, expert: {stiffness: 100, iterations: 0}}" "expert: {prescribed_nodes: contact}"; do
   status 0 "$program" run "$job" --out "$work/other" --force --threads 1 --no-picture --steps 12 --set "solver.hybrid={$options}"
   apart "$work/other" "$options"
 done
@@ -49,14 +49,14 @@ unused output.fclib=1 "only formulation exact writes its contact problems"
 refuses bodies.cube.contact_surface=level_set bodies.cube "contact_surface: mesh"
 refuses "solver.hybrid={integrator: symplectic}" bodies.soft.damping "remove stiffness"
 refuses "solver.hybrid.impulses={enabled: false, thickness: 1.0e-3}" solver.hybrid.impulses.thickness "has no effect when"
-for key in "grid: {transfer: none}" "impulses: {stiffness: 100}" "expert: {prescribed_nodes: contact}"; do
+for key in "grid: {transfer: none}" "impulses: {expert: {stiffness: 100}}" "expert: {prescribed_nodes: contact}"; do
   status 2 "$program" check "$work/solids.yaml" --set "solver.hybrid={$key}" && says "has no effect with contact: coulomb" || fail "takes $key"
 done
 status 2 "$program" check "$work/solids.yaml" --set "solver.hybrid={contact: coulomb, integrator: symplectic}" && says "which integrator: symplectic does not support" &&
   pass "keys without effect on contact: coulomb are errors"
 status 2 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" && says "top" && says "cube" ||
   fail "takes surfaces that cut each other"
-status 0 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" --set solver.hybrid.allow_intersections=true &&
+status 0 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" --set contact.initial_overlap=permit &&
   pass "surfaces that cut each other as the run starts are refused, unless that is allowed"
 status 0 "$program" check "$here/exact.yaml" --set solver.hybrid.expert.prescribed_nodes=contact && says "solver.hybrid: not used by formulation exact, only by hybrid" &&
   pass "keys of other formulations are reported as unused"

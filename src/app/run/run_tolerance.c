@@ -58,7 +58,7 @@ static rejected_error contact_error(const formulation_ops *ops, const solver_opt
                           o->friction->tolerance,
                           o->exact->friction_stall_tolerance,
                           "solver.friction.tolerance",
-                          "solver.exact.friction_stall_tolerance"};
+                          "solver.exact.expert.friction_stall_tolerance"};
 }
 
 static rejected_error residual_error(const formulation_ops *ops, const solver_options *o, const step_report *report)

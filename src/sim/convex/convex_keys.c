@@ -22,6 +22,14 @@ static const char *const linear_help[] = {
 
 /* clang-format off */
 static const key_spec convex_expert_keys[] = {
+  {.name = "min_contact_period", .type = KEY_REAL, .offset = offsetof(convex_options, min_contact_period), .fallback = "1", .min = 0, .max = 100,
+   .is_open = true,
+   .help = "no pair of rigid bodies, and no node of other bodies, vibrates on its contacts with a period below this many steps: stiffer contacts, and those without "
+           "a given stiffness, get the stiffness of this period. max_static_penetration may require a smaller one"},
+  {.name = "stiction_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stiction_tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
+   .is_open = true,
+   .help = "tangential compliance of a contact over its inverse mass: a change of friction moves a sticking contact by this times change/mass * step, and by less "
+           "if max_creep requires more passes"},
   SAP_EXPERT_KEYS(convex_options, sap),
   {.name = "dissipation", .type = KEY_REAL, .offset = offsetof(convex_options, dissipation), .unit = "s/m", .fallback = "0",
    .min = 0, .max = INFINITY,
@@ -53,14 +61,6 @@ static const key_spec keys[] = {
   {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
    .is_optional = true, .min = 0, .max = INFINITY,
    .only_if = {"law", "regularised"}, .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
-  {.name = "min_contact_period", .type = KEY_REAL, .offset = offsetof(convex_options, min_contact_period), .fallback = "1", .min = 0, .max = 100,
-   .is_open = true,
-   .help = "no pair of rigid bodies, and no node of other bodies, vibrates on its contacts with a period below this many steps: stiffer contacts, and those without "
-           "a given stiffness, get the stiffness of this period. max_static_penetration may require a smaller one"},
-  {.name = "stiction_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stiction_tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
-   .is_open = true,
-   .help = "tangential compliance of a contact over its inverse mass: a change of friction moves a sticking contact by this times change/mass * step, and by less "
-           "if max_creep requires more passes"},
   {.name = "max_creep", .type = KEY_REAL, .offset = offsetof(convex_options, max_creep), .unit = "m/s", .fallback = "1.0e-6", .min = 0, .max = INFINITY,
    .is_open = true, .only_if = {"law", "regularised"},
    .help = "law: regularised: the convex problem is repeated until no sticking contact moves faster than this. Contacts at rest do not move at all"},

@@ -3,10 +3,15 @@
 #include <math.h>
 
 /* clang-format off */
-static const key_spec keys[] = {
+static const key_spec exact_expert_keys[] = {
   {.name = "friction_stall_tolerance", .type = KEY_REAL, .offset = offsetof(exact_options, friction_stall_tolerance), .is_optional = true, .min = 0, .max = INFINITY,
    .help = "if the friction solver stalls, the step is accepted when its error is at most this; otherwise it is repeated with a smaller step. "
            "10 * solver.friction.tolerance, at least 1e-7, if not given"},
+  {.name = NULL}};
+static const key_table exact_expert_table = {.name = "solver.exact.expert", .help = "Acceptance of a step.", .size = sizeof(exact_options), .keys = exact_expert_keys};
+
+static const key_spec keys[] = {
+  {.name = "expert", .type = KEY_PART, .table = &exact_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 /* clang-format on */
 const key_table exact_options_table = {.name = "solver.exact",

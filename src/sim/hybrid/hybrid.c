@@ -240,8 +240,7 @@ static PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
   check_method(s, d);
   if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
   /* Impulses keep separate surfaces apart but cannot separate intersecting ones. */
-  if (!s->options->solver->hybrid->allow_intersections)
-    PetscCall(scene_intersections_check(s, "set solver.hybrid.allow_intersections: true", d));
+  PetscCall(scene_intersections_check(s, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -591,8 +590,8 @@ static int hybrid_not_reported(const scene *s)
 }
 
 static const unused_key unused[] = {
-    {"contact.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.stiffness", true},
-    {"contact.pairs.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.stiffness", true},
+    {"contact.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.expert.stiffness", true},
+    {"contact.pairs.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.expert.stiffness", true},
     {"contact.pairs.friction_direction", "its friction cones are circular", false},
     {"contact.pairs.friction_transverse", "its friction cones are circular", false},
     {"contact.overlap_correction", "surfaces do not overlap", true},

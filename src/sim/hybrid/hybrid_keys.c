@@ -26,6 +26,11 @@ static const char *const direction_help[] = {"towards the nearest point of the o
                                                                                             "them"};
 /* clang-format off */
 static const key_spec hybrid_grid_expert_keys[] = {
+  {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_grid, max_iterations), .fallback = "5", .min = 0, .max = 1000,
+   .only_if = {"^transfer", "augury"}, .help = "maximum number of augury iterations: each undoes part of the grid's changes against separation; 0: all changes "
+           "remain, and bodies stick"},
+  {.name = "region", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, region), .choices = choices, .choice_help = choice_help, .fallback = "approaching",
+   .only_if = {"^transfer", "!none"}, .help = "parts of boundaries whose velocities the grid changes, with their surroundings"},
   {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, damps_sliding), .fallback = "true",
    .only_if = {"^transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
            "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
@@ -35,7 +40,7 @@ static const key_spec hybrid_grid_expert_keys[] = {
    .only_if = {"^transfer", "augury"}, .help = "augury: triangles with edges longer than a quarter of a cell are sampled with points; false: only their corners are "
            "transferred, and features smaller than triangles pass through"},
   {.name = NULL}};
-static const key_table hybrid_grid_expert_table = {.name = "solver.hybrid.grid.expert", .help = "Parameters of the augury iteration.", .size = sizeof(hybrid_grid), .keys = hybrid_grid_expert_keys};
+static const key_table hybrid_grid_expert_table = {.name = "solver.hybrid.grid.expert", .help = "Parameters of the transfer through the grid.", .size = sizeof(hybrid_grid), .keys = hybrid_grid_expert_keys};
 
 static const key_spec grid_keys[] = {
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(hybrid_grid, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
@@ -44,26 +49,26 @@ static const key_spec grid_keys[] = {
            "of kind mpm, if there are any, which share their grid; else the mean edge of all deformable boundaries"},
   {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, transfer), .choices = transfers, .choice_help = transfer_help,
    .fallback = "augury", .help = "what the grid does"},
-  {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_grid, max_iterations), .fallback = "5", .min = 0, .max = 1000,
-   .only_if = {"transfer", "augury"}, .help = "maximum number of augury iterations: each undoes part of the grid's changes against separation; 0: all changes "
-           "remain, and bodies stick"},
-  {.name = "region", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, region), .choices = choices, .choice_help = choice_help, .fallback = "approaching",
-   .only_if = {"transfer", "!none"}, .help = "parts of boundaries whose velocities the grid changes, with their surroundings"},
   {.name = "expert", .type = KEY_PART, .table = &hybrid_grid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 static const key_table grid_table = {.name = "solver.hybrid.grid", .help = "Contact by transfer through a grid.", .size = sizeof(hybrid_grid), .keys = grid_keys};
+
+static const key_spec impulse_expert_keys[] = {
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(hybrid_impulses, stiffness), .unit = "N/m", .min = 0, .max = INFINITY,
+   .is_optional = true,
+   .only_if = {"^enabled", "true"}, .help = "stiffness per pair of features of the spring that separates surfaces to the thickness; it corrects at most a tenth of "
+           "the missing distance per step. If not given: the stiffness for that limit"},
+  {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_impulses, max_iterations), .fallback = "100", .min = 0, .max = 100000,
+   .only_if = {"^enabled", "true"}, .help = "maximum number of iterations pair by pair; pairs that still collide then move rigidly together in this step"},
+  {.name = NULL}};
+static const key_table impulse_expert_table = {.name = "solver.hybrid.impulses.expert", .help = "Parameters of the geometric impulses.", .size = sizeof(hybrid_impulses), .keys = impulse_expert_keys};
 
 static const key_spec impulse_keys[] = {
   {.name = "enabled", .type = KEY_BOOL, .offset = offsetof(hybrid_impulses, is_on), .fallback = "true",
    .help = "false: surfaces may pass through each other where the grid does not prevent it"},
   {.name = "thickness", .type = KEY_REAL, .offset = offsetof(hybrid_impulses, thickness), .unit = "m", .min = 0, .max = INFINITY, .is_optional = true,
    .only_if = {"enabled", "true"}, .help = "surfaces closer than this stop approaching and are separated slowly. If not given: a thousandth of the mean edge or of the smallest body (contact: coulomb), or a twentieth (contact: impulses)"},
-  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(hybrid_impulses, stiffness), .unit = "N/m", .min = 0, .max = INFINITY,
-   .is_optional = true,
-   .only_if = {"enabled", "true"}, .help = "stiffness per pair of features of the spring that separates surfaces to the thickness; it corrects at most a tenth of "
-           "the missing distance per step. If not given: the stiffness for that limit"},
-  {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_impulses, max_iterations), .fallback = "100", .min = 0, .max = 100000,
-   .only_if = {"enabled", "true"}, .help = "maximum number of iterations pair by pair; pairs that still collide then move rigidly together in this step"},
+  {.name = "expert", .type = KEY_PART, .table = &impulse_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 /* clang-format on */
 static const key_table impulse_table = {.name = "solver.hybrid.impulses",
@@ -117,8 +122,6 @@ static const key_spec keys[] = {
    .help = "geometric impulses, which prevent intersections"},
   {.name = "momentum_correction", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_correction), .choices = fixes, .choice_help = fix_help,
    .fallback = "linear", .help = "correction of momentum of bodies made of nodes, at the end of each step"},
-  {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",
-   .help = "surfaces may intersect at the start of the run; they stay intersected until they have separated"},
   {.name = "expert", .type = KEY_PART, .table = &hybrid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 /* clang-format on */

@@ -31,7 +31,6 @@ typedef struct hybrid_options {
   int                    integrator;          /* HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC */
   int                    prescribed_nodes;    /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
   int                    momentum_correction; /* HYBRID_CORRECTION_... */
-  bool                   allow_intersections;
   const hybrid_grid     *grid;
   const hybrid_impulses *impulses;
 } hybrid_options;

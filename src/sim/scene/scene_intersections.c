@@ -134,7 +134,10 @@ static void describe_vertex_beyond(const scene *s, const scene_intersections *f,
            all->node[i->vertex], s->bodies[all->body[i->vertex]].name, s->bodies[i->body].name, x[0], x[1], x[2]);
 }
 
-static void report_pair(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
+/* remedy in messages; its arguments are the names of the two bodies */
+#define PERMIT "permit it: contact.pairs: [{between: [%.90s, %.90s], initial_overlap: permit}]"
+
+static void report_pair(const scene *s, int a, int b, const meeting *m, diagnostics *d)
 {
   const document_node *bodies = document_find(s->options->root, "bodies");
   const int            whole  = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
@@ -144,8 +147,9 @@ static void report_pair(const scene *s, int a, int b, const meeting *m, const ch
   if (m->n_beyond > 0) snprintf(how_many, sizeof how_many, "%lld nodes,", (long long)m->n_beyond);
   else snprintf(how_many, sizeof how_many, "and touching counts: %lld pairs of an edge and a triangle,", (long long)m->n);
   diagnostics_add_under(d, document_find(bodies, s->bodies[whole].name), path, NULL,
-                        "its surface intersects %s at the start of the run, %s%s%s. %s, or %s", other, how_many, m->text,
-                        m->n + m->n_beyond > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
+                        "its surface intersects %s at the start of the run, %s%s%s. %s, or " PERMIT, other, how_many, m->text,
+                        m->n + m->n_beyond > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it",
+                        s->bodies[a].name, s->bodies[b].name);
 }
 
 /* Connected surfaces: root [n_vertices] = lowest vertex of each vertex's component. */
@@ -193,7 +197,7 @@ static int64_t vertex_within(const scene_intersections *f, const int32_t *root, 
 }
 
 /* Report bodies that are completely inside another solid. */
-static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, const char *remedy, diagnostics *d)
+static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, diagnostics *d)
 {
   const document_node *bodies = document_find(s->options->root, "bodies");
   const int            n      = s->n_bodies;
@@ -205,7 +209,9 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
     double box[6];
     compute_bounding_box(f, b, box);
     for (int a = 0; a < n && is_closed(f->surfaces, b); ++a) {
-      if (a == b || !f->meets[a * n + b] || (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0)) continue;
+      if (a == b || !f->meets[a * n + b] || s->laws[(int64_t)a * n + b].may_overlap ||
+          (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0))
+        continue;
       const int64_t k     = vertex_within(f, root, box, a, b);
       const int     whole = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
       char          path[300];
@@ -213,8 +219,9 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
       snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
       diagnostics_add_under(
           d, document_find(bodies, s->bodies[whole].name), path, NULL,
-          "is inside \"%s\" at the start of the run, node %d of \"%s\" at (%.5g, %.5g, %.5g). Move one of them away, or %s",
-          s->bodies[b].name, f->surfaces->node[k], s->bodies[a].name, f->x[3 * k], f->x[3 * k + 1], f->x[3 * k + 2], remedy);
+          "is inside \"%s\" at the start of the run, node %d of \"%s\" at (%.5g, %.5g, %.5g). Move one of them away, or " PERMIT,
+          s->bodies[b].name, f->surfaces->node[k], s->bodies[a].name, f->x[3 * k], f->x[3 * k + 1], f->x[3 * k + 2], s->bodies[b].name,
+          s->bodies[a].name);
     }
   }
   memory_free(&root);
@@ -226,7 +233,7 @@ static meeting *pair_of(const scene *s, meeting *pair, int32_t a, int32_t b)
   return &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
 }
 
-PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d)
+PetscErrorCode scene_intersections_check(const scene *s, diagnostics *d)
 {
   scene_intersections       *f;
   const intersection        *list;
@@ -251,8 +258,9 @@ PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, dia
   }
   for (int a = 0; a < s->n_bodies && pair; ++a)
     for (int b = a; b < s->n_bodies; ++b)
-      if (pair_of(s, pair, a, b)->n_shown > 0) report_pair(s, a, b, pair_of(s, pair, a, b), remedy, d);
-  PetscCall(check_within(s, f, pair, remedy, d));
+      if (pair_of(s, pair, a, b)->n_shown > 0 && !s->laws[(int64_t)a * s->n_bodies + b].may_overlap)
+        report_pair(s, a, b, pair_of(s, pair, a, b), d);
+  PetscCall(check_within(s, f, pair, d));
   memory_free(&pair);
   scene_intersections_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -31,7 +31,7 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
  * which must have been called for the same time. */
 PetscErrorCode scene_intersections_beyond(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_vertex_beyond **list);
 /* Check the start of a run. Errors go to `d` for each pair of bodies whose surfaces intersect, for each deformable body that
- * intersects itself and has self-contact, and for bodies completely inside a closed surface. remedy: text of the alternative to
- * moving the bodies, for the message. */
-PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d);
+ * intersects itself and has self-contact, and for bodies completely inside a closed surface. Pairs whose
+ * initial overlap the job permits are not checked. */
+PetscErrorCode scene_intersections_check(const scene *s, diagnostics *d);
 #endif

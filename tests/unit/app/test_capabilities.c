@@ -31,10 +31,11 @@ static int count_notices(const job *j, const char *what)
 /* One job with blocks for all formulations: each uses its own block only, reports the others, and keeps their defaults. */
 static void test_blocks_of_other_formulations(void **state)
 {
-  static const char text[] = HEAD BOX "contact: {friction: 0.3, stiffness: 1.0e4, overlap_correction: 0.1}\n"
-                                      "solver: {penalty: {expert: {scheme: lagged_contact}}, exact: {friction_stall_tolerance: 0.5}, "
-                                      "convex: {expert: {max_iterations: 7}}, "
-                                      "hybrid: {integrator: symplectic}, monolith: {max_outer_iterations: 7}}\n";
+  static const char text[] =
+      HEAD          BOX "contact: {friction: 0.3, stiffness: 1.0e4, overlap_correction: 0.1}\n"
+                        "solver: {penalty: {expert: {scheme: lagged_contact}}, exact: {expert: {friction_stall_tolerance: 0.5}}, "
+                        "convex: {expert: {max_iterations: 7}}, "
+                        "hybrid: {integrator: symplectic}, monolith: {max_outer_iterations: 7}}\n";
   (void)state;
   for (int i = 0; i < N_FORMULATIONS; ++i) {
     const char  *name = formulation_names[i];

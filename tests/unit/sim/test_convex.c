@@ -39,8 +39,8 @@ static void test_creep_and_depth(void **state)
     snprintf(text, sizeof text,
              HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE
                   "contact: {initial_overlap: preload, friction: 0.5%s}\n"
-                  "solver: {convex: {tolerance: 1.0e-12, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03, "
-                  "max_static_penetration: 0.9, expert: {max_coulomb_iterations: 1}}}\n",
+                  "solver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.03, "
+                  "max_static_penetration: 0.9, expert: {stiction_tolerance: 1.0e-2, min_contact_period: 2, max_coulomb_iterations: 1}}}\n",
              "", soft ? ", stiffness: 2.0e4" : "");
     open_world(text, &w0);
     for (int k = 0; k < 120; ++k) step(&w0);

@@ -152,16 +152,15 @@ static void test_creep_on_a_drive(void **state)
   (void)state;
   for (int k = 0; k < 3; ++k) {
     world w;
-    open_formulation(
-        "convex",
-        ", convex: {tolerance: 1.0e-12, max_outer_iterations: 1, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03, "
-        "expert: {max_coulomb_iterations: 1}}",
-        "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
-        "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
-        "  arm: {kind: articulated, material: wood, links: {a: {shape: {box: {min: [-0.2, -0.2, -0.025], max: [0.2, "
-        "0.2, 0]}}}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1], %s}}}\n"
-        "contact: {friction: 0.5}\n",
-        is[k].joint, &w);
+    open_formulation("convex",
+                     ", convex: {tolerance: 1.0e-12, max_outer_iterations: 1, relaxation_time: 0.03, "
+                     "expert: {stiction_tolerance: 1.0e-2, min_contact_period: 2, max_coulomb_iterations: 1}}",
+                     "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
+                     "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
+                     "  arm: {kind: articulated, material: wood, links: {a: {shape: {box: {min: [-0.2, -0.2, -0.025], max: [0.2, "
+                     "0.2, 0]}}}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1], %s}}}\n"
+                     "contact: {friction: 0.5}\n",
+                     is[k].joint, &w);
     for (int i = 0; i < 120; ++i) step(&w);
     const double creep = 1e-2 * corner_on_platform(is[k].inertia) * m * g_T * h / 4.0;
     assert_int_equal(w.report.contact.contacts, 4);

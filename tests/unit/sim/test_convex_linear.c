@@ -64,8 +64,8 @@ static void open_sand(const char *linear, int passes, world *w)
            "  ball: {kind: rigid, material: steel, velocity: [0.2, 0, -1], shape: {sphere: {center: [0, 0, 0.125], radius: 0.04}}}\n"
            "  sand: {kind: mpm, material: sand, spacing: 0.04, seeding: cells, shape: {box: {min: [-0.08, -0.08, 0], max: [0.08, 0.08, "
            "0.08]}}}\n"
-           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-7}, convex: {min_contact_period: 0.1, stiction_tolerance: 1.0e-6, "
-           "expert: {linear: %s, max_coulomb_iterations: %d}, tolerance: 1.0e-11}}\n",
+           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-7}, convex: {"
+           "expert: {min_contact_period: 0.1, stiction_tolerance: 1.0e-6, linear: %s, max_coulomb_iterations: %d}, tolerance: 1.0e-11}}\n",
            linear, passes);
   open_world(text, w);
 }

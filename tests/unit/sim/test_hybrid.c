@@ -411,7 +411,7 @@ static void test_plane(void **state)
 {
   (void)state;
   static const char *const options[] = {"{contact: impulses, grid: {transfer: none}}",
-                                        "{contact: impulses, grid: {spacing: 0.1, region: colliding}}"};
+                                        "{contact: impulses, grid: {spacing: 0.1, expert: {region: colliding}}}"};
   for (int c = 0; c < 2; ++c) {
     world       w;
     witness     e;
