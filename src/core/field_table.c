@@ -244,7 +244,7 @@ PetscErrorCode field_table_stop(field_table *table)
 {
   PetscFunctionBegin;
   for (int i = 0; i < field_table_n_groups(table); ++i) {
-    field_group *g         = field_table_group(table, i);
+    field_group *g       = field_table_group(table, i);
     bool         is_rate = false;
     for (int k = 0; k < g->n_fields; ++k) {
       const field *f = &g->fields[k];

@@ -169,6 +169,23 @@ status 0 "$program" check pair.yaml
 says 'contact.pairs[0].stiffness: auto is'
 pass "stiffness: auto is $k N/m, stored, and continued"
 
+sed 's/^contact:/formulation: convex\ncontact:/' auto.yaml >convex.yaml
+status 0 "$program" check convex.yaml
+says "contact.stiffness: auto is $k N/m"
+pass "stiffness: auto is the same under convex"
+
+# ---- number of contact points: 4 corners of a box on a plane, also on a slope; 1 of a ball ----
+status 0 "$program" check base.yaml
+says "predicted contact points at rest: box on floor 4"
+sed 's/normal: .0, 0, 1./normal: [0.3, 0, 1]/;s/shape: {box: {min: .-0.05, -0.05, 0., max: .0.05, 0.05, 0.1.}}/shape: {sphere: {center: [0, 0, 0.2], radius: 0.05}}/;/soft:/d' base.yaml >ball.yaml
+status 0 "$program" check ball.yaml
+says "box on floor 1"
+# A ball of 0.05 m between the nodes of a sheet: s^2/(6 r) = 0.16^2/0.3 is more than a tenth of the ball.
+sed 's/spacing: 0.03/spacing: 0.1/;s/box: {kind: rigid, material: steel, shape: {box: .*/box: {kind: rigid, material: steel, surface_spacing: 0.2, shape: {sphere: {center: [0.25, 0, 0.2], radius: 0.05}}}/' base.yaml >few.yaml
+status 0 "$program" check few.yaml
+says "[few-contact-points]"; says "overlap by up to"
+pass "check predicts contact points, and warns of too few"
+
 # ---- estimate: peak resident memory within a factor of 3 ----
 for job in "$jobs"/quickstart.yaml "$jobs"/hybrid/two_blocks.yaml "$jobs"/penalty/cloth_small.yaml; do
   status 0 "$program" check "$job"

@@ -910,7 +910,8 @@ static PetscErrorCode start_at_rest(run *r, run_end *end)
   if (e.result == STATIC_INTERRUPTED) PetscFunctionReturn(PETSC_SUCCESS);
   if (e.result == STATIC_FOUND) {
     quality_monitor_equilibrium(r->monitor, e.n_steps, e.velocity);
-    log_info("initial equilibrium: %lld relaxation steps, remaining velocity %.2g m/s, residual acceleration %.2g m/s^2%s%s, displacement %.3g m",
+    log_info("initial equilibrium: %lld relaxation steps, remaining velocity %.2g m/s, residual acceleration %.2g m/s^2%s%s, displacement "
+             "%.3g m",
              (long long)e.n_steps, e.velocity, e.acceleration, *e.body ? " of " : "", e.body, e.displacement);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -919,10 +920,11 @@ static PetscErrorCode start_at_rest(run *r, run_end *end)
   snprintf(end->reason, sizeof end->reason,
            "time.start: at_rest: no static equilibrium found after %lld relaxation steps: %s still accelerates with %.3g m/s^2, limit %.1g "
            "m/s^2, and bodies have moved by up to %.3g m%s%s",
-           (long long)e.n_steps, *e.body ? e.body : "a body", e.acceleration, e.tolerance * r->job->scene.acceleration_scale, e.displacement,
-           *why ? "; last step: " : "", why);
+           (long long)e.n_steps, *e.body ? e.body : "a body", e.acceleration, e.tolerance * r->job->scene.acceleration_scale,
+           e.displacement, *why ? "; last step: " : "", why);
   snprintf(text, sizeof text,
-           "%s\nAdd friction, a support or a hold that carries the body, move it closer to its place of rest, or remove time.start.\n", end->reason);
+           "%s\nAdd friction, a support or a hold that carries the body, move it closer to its place of rest, or remove time.start.\n",
+           end->reason);
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);
   PetscCall(file_replace_text(path, strlen(text), text));
   log_warn("%s", text);

@@ -67,7 +67,7 @@ static void add_stops(articulated_body *b, int k)
  * are limited to the stiffness of a limit's spring, with their ratio kept. Returns false if an expression is not a finite number. */
 static bool add_motor(articulated_body *b, int k)
 {
-  const articulated_axis *a = &b->axis[k];
+  const articulated_axis *a   = &b->axis[k];
   const double            end = b->t + b->dt, t = fmax(0.0, end), force = expression_value(a->force, &t), most = b->dt * a->effort;
   const double            gain = b->dt * a->stiffness + a->rate_damping;
   double                  target, rate = expression_derivative(a->target, &t, 0, &target);
@@ -550,16 +550,18 @@ static PetscErrorCode fields(body *base, field_table *table)
   g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/velocities", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_v, b, &g));
-  PetscCall(field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT | FIELD_RATE, "rates of joints, rad/s or m/s"));
+  PetscCall(
+      field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT | FIELD_RATE, "rates of joints, rad/s or m/s"));
   PetscCall(field_table_add(table, g, "torque", "1", FIELD_F64, 1, &b->torque, FIELD_CHECKPOINT, "torques of motors, N m or N"));
   g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/links", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
   PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT | FIELD_RATE,
                             "of the links' centres of mass, mean over the last step"));
-  PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT | FIELD_RATE, "mean over the last step"));
-  PetscCall(
-      field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT | FIELD_RATE, "about the links' centres of mass"));
+  PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT | FIELD_RATE,
+                            "mean over the last step"));
+  PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT | FIELD_RATE,
+                            "about the links' centres of mass"));
   g->restored = articulated_body_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -413,7 +413,8 @@ static PetscErrorCode nodal_fields(body *base, field_table *table)
   group->triangles   = b->triangles;
   group->n_triangles = b->n_triangles;
   PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_CHECKPOINT | FIELD_FRAME, "position of the nodes"));
-  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &b->v, FIELD_CHECKPOINT | FIELD_FRAME | FIELD_RATE, "velocity of the nodes"));
+  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &b->v, FIELD_CHECKPOINT | FIELD_FRAME | FIELD_RATE,
+                            "velocity of the nodes"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -190,7 +190,7 @@ static void keyframe_pose(const motion *m, double t, double d[3], double q[4], d
 
 void motion_frame(const motion *m, double t, rigid_frame *f)
 {
-  double d[3] = {0}, q[4], d_rate[3] = {0}, w[3] = {0}, theta[3] = {0};
+  double     d[3] = {0}, q[4], d_rate[3] = {0}, w[3] = {0}, theta[3] = {0};
   const bool is_before = t < 0.0;
   if (is_before) t = 0.0;
   quaternion_identity(q);

@@ -262,7 +262,8 @@ PetscErrorCode rigid_body_fields(body *base, field_table *table)
     PetscCall(field_table_add(table, g, "position", "m", FIELD_F64, 3, &b->c, kept, "centre of mass"));
     PetscCall(field_table_add(table, g, "orientation", "1", FIELD_F64, 4, &b->q, kept, "unit quaternion (w, x, y, z), body to world"));
     PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->v, kept | FIELD_RATE, "velocity of the centre of mass"));
-    PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, kept | FIELD_RATE, "angular velocity in world axes"));
+    PetscCall(
+        field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, kept | FIELD_RATE, "angular velocity in world axes"));
   }
   if (!b->surface) PetscFunctionReturn(PETSC_SUCCESS);
   snprintf(name, sizeof name, "bodies/%s", b->base.name);

@@ -374,19 +374,21 @@ static double radius_of_shape(const subject *c, int i)
 static const double MISSED_DEPTH = 0.1;
 static void         check_contact_points(const subject *c, int i, int j)
 {
-  const body        *soft    = c->s->bodies[i].body;
-  const double       r       = radius_of_shape(c, j), s = fmin(c->body[i].spacing, c->body[j].spacing), h = fmin(c->body[i].spacing, c->body[j].size);
-  body_surface       surface = {0};
+  const body  *soft = c->s->bodies[i].body;
+  const double r = radius_of_shape(c, j), s = fmin(c->body[i].spacing, c->body[j].spacing), h = fmin(c->body[i].spacing, c->body[j].size);
+  body_surface surface       = {0};
   const scene_formulation *f = c->s->options->formulation;
-  if (!(r > 0.0) || !c->s->bodies[j].body->ops->frame || soft->ops->frame || !soft->ops->surface || f->checks_surfaces) return; /* triangles against triangles detect everything */
+  if (!(r > 0.0) || !c->s->bodies[j].body->ops->frame || soft->ops->frame || !soft->ops->surface || f->checks_surfaces)
+    return; /* triangles against triangles detect everything */
   soft->ops->surface(soft, &surface);
   const double missed = s * s / (6.0 * r);
   if (surface.n_triangles == 0 || !(missed > MISSED_DEPTH * h)) return;
-  warning_list_add(c->s->warnings, "few-contact-points", limited(c, "few-contact-points", PAIR(j, i)),
-                   "the contact points are %.3g m apart, so %s, of radius %.3g m, and %s overlap by up to %.2g m before a point touches, %.1g of the "
-                   "smaller size or spacing; choose a spacing of %s, or a surface_spacing of %s, of at most %.2g m",
-                   s, c->s->bodies[j].name, r, c->s->bodies[i].name, missed, missed / h, c->s->bodies[i].name, c->s->bodies[j].name,
-                   sqrt(6.0 * r * MISSED_DEPTH * h));
+  warning_list_add(
+      c->s->warnings, "few-contact-points", limited(c, "few-contact-points", PAIR(j, i)),
+      "the contact points are %.3g m apart, so %s, of radius %.3g m, and %s overlap by up to %.2g m before a point touches, %.1g of the "
+      "smaller size or spacing; choose a spacing of %s, or a surface_spacing of %s, of at most %.2g m",
+      s, c->s->bodies[j].name, r, c->s->bodies[i].name, missed, missed / h, c->s->bodies[i].name, c->s->bodies[j].name,
+      sqrt(6.0 * r * MISSED_DEPTH * h));
 }
 
 static const double COARSEST_EDGE = 0.9; /* of the radius: the surface deviates by h^2/(8 R) = 10 % of R */

@@ -20,10 +20,10 @@ typedef struct {
   formulation *f;
   field_table *fields;
   double       dt, shortest, longest, h;
-  bool         is_final;     /* the condition was satisfied with a longer step */
-  double      *size;         /* [n_bodies] m */
-  double     (*begin)[3];    /* [n_bodies] centres of mass at the start [m] */
-  double       longest_next; /* bound of the next step from the displacements of the last one */
+  bool         is_final; /* the condition was satisfied with a longer step */
+  double      *size;     /* [n_bodies] m */
+  double (*begin)[3];    /* [n_bodies] centres of mass at the start [m] */
+  double longest_next;   /* bound of the next step from the displacements of the last one */
 } search;
 
 /* Whether the body counts: it has unknowns of its own and a mass. Bodies with parts are represented by their parts. */
@@ -104,7 +104,7 @@ static PetscErrorCode relax(search *w, static_equilibrium *out, bool *is_done)
   if (out->status.code != STEP_OK) {
     *is_done = w->h <= w->shortest;
     log_debug("relaxation step %lld of %g s: %s", (long long)out->n_steps, w->h, step_code_text(out->status.code));
-    w->h     = fmax(w->shortest, 0.5 * w->h);
+    w->h = fmax(w->shortest, 0.5 * w->h);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(measure_state(w, out));

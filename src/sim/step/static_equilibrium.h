@@ -21,7 +21,7 @@
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
 
-#define STATIC_TOLERANCE 1e-6   /* residual acceleration over scene_options.acceleration_scale */
+#define STATIC_TOLERANCE 1e-6 /* residual acceleration over scene_options.acceleration_scale */
 /* The same for bodies of kind mpm: their forces change when the particles move relative to the grid, so that the state after a step is in equilibrium
  * with the next grid only to about 1e-4 (a block of 4 x 2 x 2 cells reaches 5e-5 after 100 steps). */
 #define STATIC_TOLERANCE_PARTICLES 1e-3

@@ -48,7 +48,8 @@ static void test_residual_and_halvings(void **state)
   world             w;
   const body_totals sum = {.mass = 1.0};
   open_monitor(JOB(""), &w);
-  const step_report reports[] = {{.residual = 2e-3, .unconverged = 2, .residual_body = "cube"}, {.residual = 5e-4}, {.contact_unconverged = 1}};
+  const step_report reports[] = {
+      {.residual = 2e-3, .unconverged = 2, .residual_body = "cube"}, {.residual = 5e-4}, {.contact_unconverged = 1}};
   for (int i = 0; i < 3; ++i) {
     quality_monitor_begin_step(monitor);
     assert_ok(quality_monitor_end_step(monitor, 1e-3, &reports[i], &sum, i));

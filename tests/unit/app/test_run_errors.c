@@ -4,7 +4,8 @@
 #include "io/yaml.h"
 #include <string.h>
 
-#define HEAD "stickslip: 1\nname: test\nformulation: penalty\ntime: {end: 1, step: 1.0e-3}\nmaterials: {wood: {model: rigid, density: 1000}}\n"
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: penalty\ntime: {end: 1, step: 1.0e-3}\nmaterials: {wood: {model: rigid, density: 1000}}\n"
 #define BODIES                                                                                                                             \
   "bodies:\n  floor: {kind: static, shape: {plane: {}}}\n"                                                                                 \
   "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 1], radius: 0.1}}}\n"

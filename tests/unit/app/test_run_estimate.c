@@ -57,6 +57,19 @@ static void test_seconds(void **state)
   assert_no_leak();
 }
 
+/* Impulses of formulation hybrid: twice the time per unit. A cube of 2^3 cells has 27 nodes. */
+static void test_impulses(void **state)
+{
+  (void)state;
+#define SOFT "  c: {kind: fem, material: soft, spacing: 0.5, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
+  const run_estimate coulomb  = estimate(HEAD("hybrid", "1") SOFT "solver: {hybrid: {contact: coulomb}}\n"),
+                     impulses = estimate(HEAD("hybrid", "1") SOFT "solver: {hybrid: {contact: impulses}}\n");
+  assert_close(coulomb.units, impulses.units, 0.0);
+  assert_close(coulomb.seconds, 1000 * (5e-4 + 5.5e-6 * coulomb.units), 1e-12);
+  assert_close(impulses.seconds, 1000 * (5e-4 + 1.1e-5 * coulomb.units), 1e-12);
+  assert_no_leak();
+}
+
 /* 45 MB plus twice the arrays under exact; further arrays count. */
 static void test_memory(void **state)
 {
@@ -78,10 +91,10 @@ static void test_memory(void **state)
 static void test_print(void **state)
 {
   (void)state;
-  char *text = NULL;
-  size_t n   = 0;
-  run   *r   = build(HEAD("exact", "300") FLOOR BALLS); /* 3e5 steps of 0.98 ms: 294 s */
-  FILE  *f   = open_memstream(&text, &n);
+  char  *text = NULL;
+  size_t n    = 0;
+  run   *r    = build(HEAD("exact", "300") FLOOR BALLS); /* 3e5 steps of 0.98 ms: 294 s */
+  FILE  *f    = open_memstream(&text, &n);
   run_estimate_print(r, f);
   fclose(f);
   if (!strstr(text, "MB of memory, 4.9 min of CPU time on one core")) fail_msg("%s", text);
@@ -90,4 +103,5 @@ static void test_print(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_units), cmocka_unit_test(test_seconds), cmocka_unit_test(test_memory), cmocka_unit_test(test_print))
+TEST_MAIN(cmocka_unit_test(test_units), cmocka_unit_test(test_seconds), cmocka_unit_test(test_impulses), cmocka_unit_test(test_memory),
+          cmocka_unit_test(test_print))

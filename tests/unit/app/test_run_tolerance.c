@@ -23,7 +23,7 @@ static void test_residual(void **state)
 {
   (void)state;
   const step_status status = {STEP_NOT_CONVERGED, NULL, -1}, named = {STEP_NOT_CONVERGED, "ball", -1};
-  step_report       r      = {.residual = 0.3, .residual_body = "rope"};
+  step_report       r = {.residual = 0.3, .residual_body = "rope"};
   /* default tolerance 1e-3: accepted up to 10 times that */
   expect("exact", "", status, &r,
          "the nonlinear solver did not converge in body rope: residual 0.3 in units of acceleration_scale, accepted up to 0.01 = 10 * "
@@ -44,7 +44,7 @@ static void test_contact_problems(void **state)
 {
   (void)state;
   const step_status status = {STEP_FRICTION_NOT_CONVERGED, NULL, -1};
-  const step_report r = {.friction_error = 2e-3, .friction_error_siconos = 3e-3, .friction_error_absolute = 4e-3, .gradient = 5e-3};
+  const step_report r      = {.friction_error = 2e-3, .friction_error_siconos = 3e-3, .friction_error_absolute = 4e-3, .gradient = 5e-3};
   /* friction tolerance 1e-8: rounding permits 1e-7, which equals 10 times the tolerance */
   expect("exact", "solver: {friction: {error: scaled}}\n", status, &r,
          "the friction solver did not converge: error of the friction problem 0.002, accepted up to 1e-07, see "
@@ -53,7 +53,8 @@ static void test_contact_problems(void **state)
          "the friction solver did not converge: error of the friction problem 0.004, accepted up to 0.001, see "
          "solver.exact.friction_stall_tolerance");
   expect("convex", "solver: {convex: {tolerance: 1.0e-5, expert: {stall_tolerance: 2.0e-3}}}\n", status, &r,
-         "the friction solver did not converge: error of the contact problem 0.005, accepted up to solver.convex.expert.stall_tolerance 0.002");
+         "the friction solver did not converge: error of the contact problem 0.005, accepted up to solver.convex.expert.stall_tolerance "
+         "0.002");
   assert_no_leak();
 }
 

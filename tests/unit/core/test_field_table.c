@@ -71,9 +71,9 @@ static PetscErrorCode count_restored(void *context)
 static void rates_stop(void **state)
 {
   (void)state;
-  field_table  *table = NULL;
+  field_table  *table  = NULL;
   field_group  *moving = NULL, *still = NULL;
-  const int64_t n        = 2;
+  const int64_t n    = 2;
   double        vx[] = {1, 2}, vy[] = {3, 4}, L[] = {1, 2, 3, 4, 5, 6}, x[] = {7, 8};
   double       *v[2] = {vx, vy}, *momentum = L, *position = x;
   int           n_moving = 0, n_still = 0;
@@ -217,5 +217,5 @@ static void test_state_is_restored(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(both_layouts_follow_moving_arrays), cmocka_unit_test(groups_stay_where_they_are),
-          cmocka_unit_test(rates_stop), cmocka_unit_test(misuse_is_rejected), cmocka_unit_test(test_state_is_restored))
+TEST_MAIN(cmocka_unit_test(both_layouts_follow_moving_arrays), cmocka_unit_test(groups_stay_where_they_are), cmocka_unit_test(rates_stop),
+          cmocka_unit_test(misuse_is_rejected), cmocka_unit_test(test_state_is_restored))

@@ -99,8 +99,9 @@ static void test_velocity_is_rejected(void **state)
 {
   (void)state;
   world w;
-  open_world(HEAD("exact", "1.0e-3") FLOOR "  cube: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, velocity: [1, 0, 0]}\n"
-                                           "contact: {friction: 0.3}\n",
+  open_world(HEAD("exact", "1.0e-3") FLOOR
+             "  cube: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, velocity: [1, 0, 0]}\n"
+             "contact: {friction: 0.3}\n",
              &w);
   assert_ok(static_equilibrium_check(w.s, w.d));
   assert_int_equal(diagnostics_count(w.d), 1);
