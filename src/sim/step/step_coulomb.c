@@ -13,8 +13,10 @@
 #define TRAJECTORY_CHANGE 0.1
 /* Residual over tolerance below which contacts are detected a second time, before the other impulses are solved accurately. */
 #define EARLY_DETECTION 1e2
-/* Of the speed that gravity adds in a step: closing speed up to which an excluded contact may be violated. */
+/* Of the speed that gravity adds in a step: closing speed up to which an excluded contact may be violated while the iteration continues, and
+ * in the result. */
 #define VIOLATION_SPEED 1e-4
+#define VIOLATION_SPEED_AT_END 1e-9
 enum {
   MOST_DETECTIONS    = 8,  /* contact detections after the start of a step */
   INEXACT_ITERATIONS = 400 /* friction iterations if another linearisation follows */
@@ -198,7 +200,7 @@ static PetscErrorCode extend_contacts(void *context, const nonlinear_state *now,
 {
   step_coulomb      *p     = context;
   const step_layout *l     = &p->frame->layout;
-  const double       speed = VIOLATION_SPEED * l->acceleration_scale * l->dt;
+  const double       speed = (is_end ? VIOLATION_SPEED_AT_END : VIOLATION_SPEED) * l->acceleration_scale * l->dt;
   int64_t            n_added;
   bool               is_more = false;
   PetscFunctionBegin;
