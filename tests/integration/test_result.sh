@@ -27,12 +27,18 @@ has "$work/stopped" "starts: 3"
 [ "$(numbers_of "$work/whole")" = "$(numbers_of "$work/stopped")" ] || { diff "$work/whole/result.yaml" "$work/stopped/result.yaml"; fail "stopped twice, it differs"; }
 pass "stopped and resumed: the same numbers"
 
-timeout --preserve-status -s USR1 1 "$program" run "$job" --out "$work/signal" $more --set time.end=100 >"$work/out" 2>&1
+# interrupt SIGNAL FOLDER: a long run gets the signal after its first checkpoint
+interrupt() {
+  "$program" run "$job" --out "$work/$2" $more --set time.end=100 >"$work/out" 2>&1 &
+  until ls "$work/$2"/checkpoints/checkpoint_*[1-9].h5 >/dev/null 2>&1 || ls "$work/$2"/checkpoints/checkpoint_*[1-9]0.h5 >/dev/null 2>&1; do sleep 0.05; done
+  kill -"$1" $!; wait $!
+}
+interrupt USR1 signal
 has "$work/signal" "status: stopped"; has "$work/signal" "reason: signal 10"; has "$work/signal" "exit_code: 75"
 pass "stopped by a signal, with its number"
 
 # Killed: the status of the last checkpoint is "running", and the lock is free.
-timeout -s KILL 1 "$program" run "$job" --out "$work/killed" $more --set time.end=100 >"$work/out" 2>&1
+interrupt KILL killed
 has "$work/killed" "status: running"; has "$work/killed" "exit_code: -1"
 status 0 "$program" resume "$work/killed" --no-picture --set time.end=0.06 --threads 1
 rm "$work"/killed/checkpoints/*; cp "$work"/whole/checkpoints/checkpoint_000000010.h5 "$work/killed/checkpoints"

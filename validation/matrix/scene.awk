@@ -86,7 +86,7 @@ BEGIN {
   else print "  pairs: [{between: [x, y], friction: " friction "}" apart "]"
   # So stiff that no contact is softer than k; momenta of articulated bodies are not linear in velocities.
   has_joints = falls == "articulated" || on == "articulated"
-  if (formulation == "convex") print "solver: {newton: {tolerance: " (has_joints ? "1.0e-9" : "1.0e-6") "}, convex: {min_contact_period: 0.1, tolerance: 1.0e-11" (has_joints ? ", max_outer_iterations: 20" : "") "}}"
+  if (formulation == "convex") print "solver: {newton: {tolerance: " (has_joints ? "1.0e-9" : "1.0e-6") "}, convex: {tolerance: 1.0e-11, expert: {min_contact_period: 0.1}" (has_joints ? ", max_outer_iterations: 20" : "") "}}"
   else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_correction: linear}}" # part 3 of a step returns the momentum that it removes
   else if (formulation == "monolith") print "solver: {monolith: {max_outer_iterations: 1000}}" # impacts of sand need more than 30
   else print "solver: {newton: {tolerance: 1.0e-9}" (formulation == "exact" ? ", friction: {tolerance: 1.0e-11}" : "") "}"
