@@ -26,15 +26,15 @@ report() { # name status log
 wanted() { case $1 in *"${ONLY:-}"*) true ;; *) false ;; esac; }
 log_of() { echo "$logs/$(echo "$1" | tr / _)"; } # name
 run_all() { # unit|integration, names: JOBS at a time, reported as they end
-  kind=$1 running= n=0; shift
-  while [ $# -gt 0 ] || [ $n -gt 0 ]; do
-    while [ $# -gt 0 ] && [ $n -lt "$JOBS" ]; do
+  kind=$1 running= n_running=0; shift
+  while [ $# -gt 0 ] || [ $n_running -gt 0 ]; do
+    while [ $# -gt 0 ] && [ $n_running -lt "$JOBS" ]; do
       case $kind in unit) timed "$(log_of "$1")" "$B/unit/$1" & ;; *) timed "$(log_of "$1")" sh "tests/integration/$1" & ;; esac
-      running="$running $!:$1" n=$((n + 1)); shift
+      running="$running $!:$1" n_running=$((n_running + 1)); shift
     done
     ended=
     for r in $running; do [ ! -e "$(log_of "${r#*:}").time" ] || ended="$ended $r"; done
-    for r in $ended; do finish "${r%%:*}" "${r#*:}"; running=$(echo "$running" | sed "s|$r||") n=$((n - 1)); done
+    for r in $ended; do finish "${r%%:*}" "${r#*:}"; running=$(echo "$running" | sed "s|$r||") n_running=$((n_running - 1)); done
     [ -n "$ended" ] || sleep 0.05
   done
 }
