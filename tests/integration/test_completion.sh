@@ -35,7 +35,7 @@ for c in $("$program" manual --list | sed -n 's/^stickslip-\(.*\)\.1$/\1/p'); do
 done
 pass "all commands and all options are completed"
 offers "[resume][render][report]" re
-offers "[time.end=][time.step=][time.frame=][time.retry.]" run --set time.
+offers "[time.end=][time.step=][time.start=][time.frame=][time.retry.]" run --set time.
 offers "[time.retry.halvings=]" run --set time.retry.h
 offers "[quadratic][cubic]" run --set mpm.kernel =
 offers "[cubic]" run --set mpm.kernel = c

@@ -24,7 +24,7 @@ static void functions_offer_words(void **state)
   assert_offers("sweep re", "retry\nreport\n@files *.yaml\n");
   assert_offers("run --co", "--continue\n");
   assert_offers("schema h", "history\n");
-  assert_offers("run job.yaml --set time.st", "time.step=\n");
+  assert_offers("run job.yaml --set time.ste", "time.step=\n");
   assert_offers("run job.yaml --set formulation=pe", "formulation=penalty\n");
   assert_offers("completion z", "zsh\n");
 }

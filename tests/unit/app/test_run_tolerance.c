@@ -48,10 +48,10 @@ static void test_contact_problems(void **state)
   /* friction tolerance 1e-8: rounding permits 1e-7, which equals 10 times the tolerance */
   expect("exact", "solver: {friction: {error: scaled}}\n", status, &r,
          "the friction solver did not converge: error of the friction problem 0.002, accepted up to 1e-07, see "
-         "solver.exact.friction_stall_tolerance");
+         "solver.exact.expert.friction_stall_tolerance");
   expect("exact", "solver: {friction: {error: absolute, tolerance: 1.0e-4}}\n", status, &r,
          "the friction solver did not converge: error of the friction problem 0.004, accepted up to 0.001, see "
-         "solver.exact.friction_stall_tolerance");
+         "solver.exact.expert.friction_stall_tolerance");
   expect("convex", "solver: {convex: {tolerance: 1.0e-5, expert: {stall_tolerance: 2.0e-3}}}\n", status, &r,
          "the friction solver did not converge: error of the contact problem 0.005, accepted up to solver.convex.expert.stall_tolerance "
          "0.002");
