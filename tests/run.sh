@@ -58,8 +58,9 @@ for layer in core io geometry optim discretize contact sim app; do
   run_all unit $chosen
   progress "unit tests up to $layer"
 done
+# In reverse order, because the sweep through SLURM, which mostly waits, should not be the last one.
 chosen=
-for t in tests/integration/test_*.sh; do ! wanted "$t" || chosen="$chosen $(basename "$t")"; done
+for t in $(ls -r tests/integration/test_*.sh); do ! wanted "$t" || chosen="$chosen $(basename "$t")"; done
 if [ -n "$chosen" ] && build integration; then
   run_all integration $chosen
   progress "integration tests"
