@@ -168,7 +168,7 @@ bench-assembly: all
 # CLASS=short: what CI runs; CASES="A01 A10": these alone. As many cases at a time as there are processors, or JOBS. Their rows in validation/ACCEPTANCE.md are replaced.
 validate: setup-build
 	@$(MAKE) --no-print-directory -j2 all $(B)/validate
-	@$(B)/validate --program $(B)/stickslip --cases validation/cases --out build/validation --jobs $(or $(JOBS),$(shell nproc)) $(if $(CLASS),--class $(CLASS)) $(CASES); \
+	@$(B)/validate --program $(B)/stickslip --cases validation/cases --out build/validation --jobs $(or $(JOBS),$(shell env -u OMP_NUM_THREADS nproc)) $(if $(CLASS),--class $(CLASS)) $(CASES); \
 	status=$$?; [ $$status != 2 ] || exit 2; sh validation/acceptance.sh build/validation/table.md && exit $$status
 # 64 columns of sand, here and through a SLURM of one node that is killed half way: every case once, with the same bits; runout against experiments
 validate-sweep: setup-build

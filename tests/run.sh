@@ -2,7 +2,7 @@
 # Runs the unit tests and the integration tests of the profile in $B, quietly; prints failures whole and ends with
 # "N passed, N failed". ONLY=name runs what matches; JOBS=n tests at a time (default: processors); BUILD=make builds each
 # layer before its tests (`make test`); without it everything must have been built.
-B=${B:-build/release} JOBS=${JOBS:-$(nproc)}
+B=${B:-build/release} JOBS=${JOBS:-$(env -u OMP_NUM_THREADS nproc)}
 export B
 export GOMP_SPINCOUNT=1000 # other work may share the cores
 # The tests count their own blocks; what MPI leaves behind at the end is not ours.
