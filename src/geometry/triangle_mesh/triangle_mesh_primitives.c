@@ -289,10 +289,12 @@ static PetscErrorCode revolve(const double center[3], const double axis[3], int 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The spacing that gives at least `least` points on a circle of this radius. */
-static double bounded_spacing(double spacing, double radius, double least)
+/* The spacing that gives at least `least` points on a circle of this radius. It is not refined below a 400th of the length of the shape, because
+ * vertices have equal areas: a fibre would need as many rings as its length has widths. Slender shapes have at least three points. */
+static double bounded_spacing(double spacing, double radius, double least, double length)
 {
-  const double most = 2.0 * M_PI * radius / least;
+  static const double RINGS = 400.0;
+  const double        most  = fmax(2.0 * M_PI * radius / least, length / RINGS);
   return spacing > 0.0 ? fmin(spacing, most) : most;
 }
 
@@ -316,7 +318,7 @@ PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], doub
   join_curves(1, &low, &piece[0]);
   join_curves(1, &side, &piece[1]);
   join_curves(1, &high, &piece[2]);
-  PetscCall(revolve(center, axis, 3, piece, false, bounded_spacing(spacing, radius, 12.0), out));
+  PetscCall(revolve(center, axis, 3, piece, false, bounded_spacing(spacing, radius, 12.0, 2.0 * half), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,7 +331,7 @@ PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], doubl
   const curve  c[3] = {arc(0.0, -half, radius, -q, 0.0, 0.0, -top, radius, -half), line(radius, -half, radius, half),
                        arc(0.0, half, radius, 0.0, q, radius, half, 0.0, top)};
   join_curves(3, c, &piece);
-  PetscCall(revolve(center, axis, 1, &piece, false, bounded_spacing(spacing, radius, 12.0), out));
+  PetscCall(revolve(center, axis, 1, &piece, false, bounded_spacing(spacing, radius, 12.0, 2.0 * half), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,7 +343,8 @@ PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3],
   PetscFunctionBegin;
   join_curves(1, &c, &piece);
   PetscCall(revolve(center, axis, 1, &piece, true,
-                    fmin(bounded_spacing(spacing, major + minor, 16.0), bounded_spacing(spacing, minor, 8.0)), out));
+                    fmin(bounded_spacing(spacing, major + minor, 16.0, 0.0), bounded_spacing(spacing, minor, 8.0, 2.0 * M_PI * major)),
+                    out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -360,7 +363,7 @@ PetscErrorCode triangle_mesh_revolution(const double center[3], const double axi
     const curve c   = line(r0, z0, r1, z1);
     if (r0 > 0.0 || r1 > 0.0) join_curves(1, &c, &piece[m++]);
   }
-  const PetscErrorCode code = revolve(center, axis, m, piece, false, bounded_spacing(spacing, widest, 12.0), out);
+  const PetscErrorCode code = revolve(center, axis, m, piece, false, bounded_spacing(spacing, widest, 12.0, along[n - 1] - along[0]), out);
   memory_free(&piece);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -398,6 +401,6 @@ PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radi
   const int          k = e.axis;
   const double       a = radii[(k + 1) % 3], b = radii[(k + 2) % 3];
   const ring_surface s = {1, false, a == b, ellipsoid_point, &e};
-  PetscCall(ring_mesh_create(&s, bounded_spacing(spacing, fmin(a, b), 5.0), out));
+  PetscCall(ring_mesh_create(&s, bounded_spacing(spacing, fmin(a, b), 5.0, 2.0 * radii[k]), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

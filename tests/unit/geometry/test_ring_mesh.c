@@ -151,4 +151,16 @@ static void test_lever_arm_of_cap(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_uniform), cmocka_unit_test(test_lever_arm_of_cap))
+/* A fibre: its length, not its width, limits the number of rings; each has three vertices. */
+static void slender_shapes_have_few_vertices(void **state)
+{
+  triangle_mesh *m;
+  (void)state;
+  assert_ok(triangle_mesh_capsule((const double[3]){0, 0, 0}, (const double[3]){0, 0, 1}, 1e-9, 0.1, &m));
+  assert_true(m->n_vertices >= 1200 && m->n_vertices <= 1210);
+  assert_int_equal(m->n_triangles, 2 * m->n_vertices - 4); /* closed, without holes */
+  triangle_mesh_destroy(&m);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_uniform), cmocka_unit_test(test_lever_arm_of_cap), cmocka_unit_test(slender_shapes_have_few_vertices))
