@@ -33,7 +33,8 @@ typedef struct {
   /* Indexed by the signs of the corners of a cell (bit q: corner q is inside): the number of sheets, and the sheet of each edge;
    * -1: the edge is not crossed. Edge 4 axis + i runs along axis, from the corner offset by i & 1 in axis + 1 and i >> 1 in axis +
    * 2. */
-  int8_t n_sheets[256], sheet[256][12];
+  uint8_t n_sheets[256];
+  int8_t  sheet[256][12];
   /* the surface; the vertices of cells come first */
   int64_t        n_vertices, x_capacity, n_triangles, tri_capacity, n_split, split_capacity;
   double        *x;     /* [n_vertices][3] */
@@ -241,8 +242,8 @@ static void sheet_vertex(const contour *c, int64_t i, int64_t j, int64_t k, cons
 {
   const int64_t at[3] = {i, j, k};
   double        p[12][3];
-  region        cell;
-  int           n = 0;
+  region        cell = {0};
+  int           n    = 0;
   for (int axis = 0; axis < 3; ++axis)
     for (int q = 0; q < 4; ++q) {
       int64_t a[3];
@@ -341,7 +342,7 @@ typedef struct {
 static void fit_curve(const contour *c, const cell_face *f, int number, face_curve *out)
 {
   double p[2][3];
-  region r;
+  region r = {0};
   int    n = 0;
   for (int side = 0; side < 4; ++side)
     if (side_is_crossed(f, side) && curve_of_side(f, side) == number) {

@@ -52,12 +52,12 @@ static void gradients_and_factors_agree(void **state)
   assert_no_leak();
 }
 
-/* A ball falls on sand, whose tangent is not symmetric. */
+/* A ball falls on sand, whose tangent is not symmetric. Passes for Coulomb's law need shorter steps: with 5 ms, convergence depends on rounding. */
 static void open_sand(const char *linear, int passes, world *w)
 {
   char text[2000];
   snprintf(text, sizeof text,
-           "stickslip: 1\nname: test\nformulation: convex\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\n"
+           "stickslip: 1\nname: test\nformulation: convex\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: %g}\n"
            "materials:\n  steel: {model: rigid, density: 2000}\n"
            "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 2.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}\n"
            "bodies:\n  floor: {kind: static, shape: {plane: {}}}\n"
@@ -66,7 +66,7 @@ static void open_sand(const char *linear, int passes, world *w)
            "0.08]}}}\n"
            "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-7}, convex: {"
            "expert: {min_contact_period: 0.1, stiction_tolerance: 1.0e-6, linear: %s, max_coulomb_iterations: %d}, tolerance: 1.0e-11}}\n",
-           linear, passes);
+           passes == 1 ? 5e-3 : 2.5e-3, linear, passes);
   open_world(text, w);
 }
 
@@ -84,7 +84,7 @@ static void sand_takes_few_iterations(void **state)
     int64_t most = 0;
     open_sand("auto", passes[c], &a);
     open_sand("direct", passes[c], &b);
-    for (int k = 0; k < 10; ++k) {
+    for (int k = 0; k < (passes[c] == 1 ? 10 : 16); ++k) {
       step(&a), step(&b);
       assert_true(a.report.residual <= 1e-7 && b.report.residual <= 1e-7);
       most = a.report.newton_iterations > most ? a.report.newton_iterations : most;
