@@ -3,7 +3,7 @@
  * point_contact.h finds the vertices of the moving body at the obstacle. This detector finds the two other kinds of contacts of polyhedral
  * surfaces: a vertex of the obstacle at a face, edge or corner of a polyhedron, and an edge of the obstacle across an edge of a polyhedron. Only
  * convex edges and vertices take part, and only with normals between those of the adjacent faces. Callers: contact detection of `exact`,
- * `convex`, `hybrid` and `penalty`. */
+ * `convex` and `penalty`; under `hybrid` both bodies have triangles, whose edges are tested by the detector of triangle surfaces. */
 #ifndef SS_CONTACT_DETECTION_OBSTACLE_EDGES_H
 #define SS_CONTACT_DETECTION_OBSTACLE_EDGES_H
 #include "contact/detection/contact_set.h"

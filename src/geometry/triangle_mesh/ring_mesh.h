@@ -1,8 +1,8 @@
 /* Closed surfaces made of rings of vertices around an axis, whose vertices represent equal areas. Caller: triangle_mesh_primitives.c.
  *
  * Contact points are vertices (point_contact.h), each with the same stiffness, so that the load on a patch is uniform only if every vertex represents
- * the same area. The surface is a sequence of smooth pieces, from pole to pole, or closed like a torus. Neighbouring pieces meet in a
- * ring on a sharp edge. The rings of a piece are zones of the piece: the area of a zone is proportional to its number of vertices [Leopardi2006]. A ring
+ * the same area. The surface consists of smooth pieces. It begins and ends at a point on the axis (a pole), or it is
+ * closed like a torus. Two neighbouring pieces meet at a sharp edge, on which they share a ring. The rings of a piece are zones of the piece: the area of a zone is proportional to its number of vertices [Leopardi2006]. A ring
  * lies in the middle of its zone, and its vertices divide it into equal areas. A ring on a sharp edge has half a zone on each side. */
 #ifndef SS_GEOMETRY_TRIANGLE_MESH_RING_MESH_H
 #define SS_GEOMETRY_TRIANGLE_MESH_RING_MESH_H

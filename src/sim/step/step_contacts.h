@@ -21,6 +21,8 @@
 #include "sim/step/step_unknowns.h"
 #include <stdio.h>
 
+#define STEP_LEAST_SLIP 1e-9 /* [m] sliding per step; less counts as sticking */
+
 typedef struct {
   scene           *scene;                                        /* borrowed */
   double           distance;                                     /* [m] 0, or set by the formulation after creation */

@@ -3,9 +3,7 @@
 #include "contact/detection/contact_keys.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/warning_list.h"
 #include "optim/friction/cone.h"
-#include <stdio.h>
 #include <string.h>
 
 /* ==== impulses of the last step ==== */
@@ -80,73 +78,12 @@ static PetscErrorCode step_impulses_fields(step_impulses *m, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== spin of flat patches ==== */
-
-static void step_spins_destroy(step_spins *m)
-{
-  MEMORY_FREE(&m->pair, &m->angle);
-  m->n = m->capacity = 0;
-}
-
-static PetscErrorCode resize_spins(void *context, int64_t n_rows)
-{
-  step_spins *m = context;
-  PetscFunctionBegin;
-  PetscCall(MEMORY_RESERVE("spin of patches", n_rows, &m->capacity, ARRAY(m->pair, 1), ARRAY(m->angle, 1)));
-  m->n = n_rows;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode restored_spins(void *context)
-{
-  const step_spins *m = context;
-  PetscFunctionBegin;
-  for (int64_t i = 0; i < m->n; ++i)
-    PetscCheck(isfinite(m->angle[i]) && (i == 0 || m->pair[i - 1] < m->pair[i]), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/spins: row %lld is not finite, or not in ascending order of pairs", (long long)i);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Register group "contact/spins" of checkpoints. `m` must not move while the table exists. */
-static PetscErrorCode step_spins_fields(step_spins *m, field_table *table)
-{
-  field_group *group;
-  PetscFunctionBegin;
-  PetscCall(field_table_add_group(table, "contact/spins", FIELD_GROUP_PLAIN, &m->n, m, &group));
-  group->resize   = resize_spins;
-  group->restored = restored_spins;
-  PetscCall(field_table_add(table, group, "pair", "1", FIELD_U64, 1, &m->pair, FIELD_CHECKPOINT, "identity of the two solids"));
-  PetscCall(field_table_add(table, group, "angle", "rad", FIELD_F64, 1, &m->angle, FIELD_CHECKPOINT,
-                            "angle by which they spun on points at the border of their patch"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Add to the angle of a pair; *total: the sum. */
-static PetscErrorCode step_spins_add(step_spins *m, uint64_t pair, double angle, double *total)
-{
-  int64_t lo = 0, hi = m->n;
-  PetscFunctionBegin;
-  while (lo < hi) {
-    const int64_t mid = lo + (hi - lo) / 2;
-    if (m->pair[mid] < pair) lo = mid + 1;
-    else hi = mid;
-  }
-  if (lo == m->n || m->pair[lo] != pair) {
-    PetscCall(resize_spins(m, m->n + 1));
-    memmove(m->pair + lo + 1, m->pair + lo, (size_t)(m->n - 1 - lo) * sizeof *m->pair);
-    memmove(m->angle + lo + 1, m->angle + lo, (size_t)(m->n - 1 - lo) * sizeof *m->angle);
-    m->pair[lo] = pair, m->angle[lo] = 0.0;
-  }
-  *total = m->angle[lo] += angle;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ==== record ==== */
 
 void step_record_destroy(step_record *r)
 {
   step_impulses_destroy(&r->known);
-  step_spins_destroy(&r->spins);
+  patch_spins_destroy(&r->spins);
   contact_points_destroy(&r->points);
   contact_forces_destroy(&r->forces);
 }
@@ -157,15 +94,12 @@ PetscErrorCode step_record_fields(step_record *r, field_table *table)
 {
   PetscFunctionBegin;
   PetscCall(step_impulses_fields(&r->known, table));
-  PetscCall(step_spins_fields(&r->spins, table));
+  PetscCall(patch_spins_fields(&r->spins, table));
   PetscCall(contact_points_fields(&r->points, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ==== report ==== */
-
-#define LEAST_SLIP 1e-9 /* [m] per step; less counts as sticking */
-#define LEAST_SPIN 0.05 /* [rad] spin of a patch that is reported; bodies that fall over spin on their corners by less */
 
 /* Position of the contact at the end of the step on the touched body: moved with a rigid body of the pair if there is one, else
  * unchanged. */
@@ -195,7 +129,7 @@ static void add_to_summary(const step_outcome *law, int64_t i, double mu, double
   *miss   = fmax(*miss, v3_norm(map));
   *excess = fmax(*excess, r_T - mu * r[0]);
   sum->friction_work_done -= r[1] * u[1] + r[2] * u[2];
-  if (u_T * dt <= LEAST_SLIP) return;
+  if (u_T * dt <= STEP_LEAST_SLIP) return;
   const double angle = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2])), half = sin(0.5 * angle);
   sum->friction_work_deficit += 2.0 * r_T * u_T * half * half;
   if (r_T <= 1e-12 * r[0]) return; /* direction undefined */
@@ -207,64 +141,6 @@ static double sliding_speed(const step_outcome *law, int64_t i)
 {
   const double *x = law->x ? law->x : law->u;
   return hypot(x[3 * i + 1], x[3 * i + 2]);
-}
-
-/* Rate of rotation about the normal [rad/s] of the contacts first <= i < end that have a force, from their sliding velocities v: the
- * least squares solution of v - mean = w x (x - mean). 0 unless there are at least three of these contacts, all of which slide, in
- * different directions. */
-static double spin_rate(const step_contacts *c, const step_layout *l, const contact_spot *spots, const step_outcome *law, int64_t first,
-                        int64_t end)
-{
-  double  sum[3] = {0.0, 0.0, 0.0}, x_mean[3] = {0.0, 0.0, 0.0}, v_mean[3] = {0.0, 0.0, 0.0}, moment[3] = {0.0, 0.0, 0.0}, square = 0.0;
-  double  load = 0.0;
-  int64_t n    = 0;
-  for (int pass = 0; pass < 2; ++pass) { /* means, then moments about them */
-    for (int64_t i = first; i < end; ++i) {
-      const double *r = law->r + 3 * i, *u = law->u + 3 * i, speed = hypot(u[1], u[2]), along[3] = {0.0, u[1], u[2]};
-      double        v[3], arm[3], part[3];
-      if (!(r[0] > 0.0) || !(c->mu[i] > 0.0)) continue;
-      if (speed * l->dt <= LEAST_SLIP || convex_contact_is_area(&spots[i])) return 0.0; /* sticks somewhere, or represents an area */
-      m3_mulv_t(v, c->rows.frame + 9 * i, along);
-      if (pass == 0) {
-        v3_axpy(sum, r[0] / speed, v);
-        v3_axpy(x_mean, 1.0, spots[i].b.x);
-        v3_axpy(v_mean, 1.0, v);
-        load += r[0], ++n;
-      } else {
-        v3_sub(arm, spots[i].b.x, x_mean);
-        v3_sub(v, v, v_mean);
-        v3_cross(part, arm, v);
-        v3_axpy(moment, 1.0, part);
-        square += v3_dot(arm, arm);
-      }
-    }
-    if (pass == 0 && (n < 3 || v3_norm(sum) > 0.9 * load)) return 0.0;
-    if (pass == 0) v3_scale(x_mean, 1.0 / (double)n, x_mean), v3_scale(v_mean, 1.0 / (double)n, v_mean);
-  }
-  return square > 0.0 ? v3_norm(moment) / square : 0.0;
-}
-
-/* Spin of flat patches. The contacts first <= i < end of two rigid bodies at the corners of a common area slide in different directions
- * if the bodies spin on each other. The friction torque is then that of loads at the border of the patch, up to twice that of a uniform
- * load. Warn when the pair has spun by LEAST_SPIN, unless the body has contact points of equal area. */
-static PetscErrorCode check_spin(const step_contacts *c, const step_layout *l, const contact_spot *spots, const step_outcome *law,
-                                 int64_t first, int64_t end, step_spins *spins)
-{
-  double total = 0.0;
-  PetscFunctionBegin;
-  if (spots[first].key[0] >> 56 != DETECTOR_CONVEX || end - first < 3) PetscFunctionReturn(PETSC_SUCCESS);
-  const double rate = spin_rate(c, l, spots, law, first, end);
-  if (!(rate > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(step_spins_add(spins, spots[first].key[0], rate * l->dt, &total));
-  if (total < LEAST_SPIN) PetscFunctionReturn(PETSC_SUCCESS);
-  const scene *s = l->scene;
-  char         pair[160];
-  snprintf(pair, sizeof pair, "%.64s, %.64s", s->bodies[spots[first].body_a].name, s->bodies[spots[first].body_b].name);
-  warning_list_add(s->warnings, "few-contact-points", pair,
-                   "the bodies spin on each other, and their patch is represented by points at its border, which resist spin more than a "
-                   "uniform load; give "
-                   "one of the bodies contact_points: 100");
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
@@ -280,10 +156,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
   PetscFunctionBegin;
   forces->n = 0;
   PetscCall(contact_points_reserve(points, c->rows.n));
-  for (int64_t first = 0, end; first < c->rows.n; first = end) {
-    for (end = first + 1; end < c->rows.n && spots[end].key[0] == spots[first].key[0];) ++end;
-    PetscCall(check_spin(c, l, spots, law, first, end, &record->spins));
-  }
+  PetscCall(patch_spins_update(&record->spins, c, l, law->r, law->u));
   for (int64_t i = 0; i < c->rows.n; ++i) {
     const double *own = law->r + 3 * i, *u = law->u + 3 * i;
     /* Positions at the end of the step follow from the velocity without the shift. */
@@ -299,7 +172,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     points->gap[p]         = gap;
     points->source_body[p] = spots[i].body_a;
     points->object_body[p] = spots[i].body_b;
-    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > LEAST_SLIP;
+    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > STEP_LEAST_SLIP;
     if (!points->is_sliding[p]) sum.creep = fmax(sum.creep, hypot(u[1], u[2]));
     sum.sliding += points->is_sliding[p];
     most = fmax(most, own[0]);

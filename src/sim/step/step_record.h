@@ -5,6 +5,7 @@
 #include "contact/rows/contact_jacobian.h"
 #include "core/field_table.h"
 #include "sim/step/formulation.h"
+#include "sim/step/patch_spins.h"
 #include "sim/step/step_contacts.h"
 
 /* Contact forces of the last accepted step by contact key: the initial guess of the next step. They are part of the state,
@@ -19,16 +20,9 @@ typedef struct {
 /* r [n][3] = guess of the impulses [N s] of contacts sorted by key, in the frames of `j`; 0 for contacts that were not active. */
 void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r);
 
-/* Angles by which pairs of solids have spun on contact points at the border of a flat patch since the start of the run. */
-typedef struct {
-  int64_t   n, capacity;
-  uint64_t *pair;  /* [n] ascending: first part of the keys of their contacts */
-  double   *angle; /* [n] rad */
-} step_spins;
-
 typedef struct {
   step_impulses  known;
-  step_spins     spins;
+  patch_spins    spins;
   contact_points points;
   contact_forces forces;
 } step_record;

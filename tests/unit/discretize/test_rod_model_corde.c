@@ -181,7 +181,7 @@ static void test_frame_indifference(void **unused)
   assert_true(isnan(v[0]));
 }
 
-/* Diagonal inertia about the world axes: mass of nodes; moments of inertia of segments with an elliptic section. */
+/* Diagonal entries of the inertia matrix, in world axes, of an oblique rod: masses of nodes, moments of inertia of segments with elliptic section. */
 static void test_inertia(void **unused)
 {
   (void)unused;

@@ -42,7 +42,7 @@ static void test_penetration(void **state)
   assert_no_leak();
 }
 
-/* The stiffness of a convex contact depends on the step of the run: the depth is that which the run itself reaches. */
+/* The stiffness of a contact under `convex` depends on the step length. The search must therefore end at the depth that the run itself reaches. */
 static void test_convex(void **state)
 {
   (void)state;
