@@ -119,6 +119,8 @@ static void test_deep(void **state)
   close_at(&w);
 }
 
+static const point shallow[2] = {{RING, FLOOR, 0.0019}, {FLOOR, RING, 0.001}};
+
 /* The ring sinks from depth `before` to `depth`; its contact points are `p`. Whether too few points are reported. */
 static bool has_few_points(double before, double depth, int n, const point *p, bool is_resumed)
 {
@@ -136,6 +138,8 @@ static bool has_few_points(double before, double depth, int n, const point *p, b
   (void)record(&w, 0.3);
   const bool is_reported = warning_list_count(w.s->warnings) > 0;
   if (is_reported) assert_warnings(&w, 1, "few-contact-points", "floor, ring");
+  if (is_reported && p == shallow) /* the number of points and the deepest one of this pair */
+    assert_non_null(strstr(warning_list_text(w.s->warnings, 0), "the deepest of their 2 contact points has a depth of 0.0019 m"));
   close_at(&w);
   return is_reported;
 }
@@ -143,7 +147,7 @@ static bool has_few_points(double before, double depth, int n, const point *p, b
 static void test_few_points(void **state)
 {
   (void)state;
-  const point shallow[2] = {{RING, FLOOR, 0.0019}, {FLOOR, RING, 0.001}}, deep[2] = {{RING, FLOOR, 0.001}, {FLOOR, RING, 0.0021}},
+  const point deep[2]  = {{RING, FLOOR, 0.001}, {FLOOR, RING, 0.0021}},
               other[3] = {{RING, CUBE, 0.004}, {CUBE, FLOOR, 0.004}, {CUBE, RING, 0.004}}, tiny = {RING, FLOOR, 0.00001};
   for (int is_resumed = 0; is_resumed < 2; ++is_resumed) {
     assert_true(has_few_points(0.004, 0.0041, 2, shallow, is_resumed));
