@@ -190,6 +190,7 @@ static void test_memory(void **state)
     assert_close(sum.penetration, DEPTH, 1e-15);
     assert_close(sum.contact_energy, CORNERS * 0.5 * STIFFNESS * (DEPTH * DEPTH + 4e-8), 1e-12);
     assert_close(max_f_n, STIFFNESS * DEPTH, 1e-10);
+    assert_close(max_excess, STIFFNESS * (2e-4 - FRICTION * DEPTH), 1e-10);
     assert_close(sum.contact_law_error, 0.0, 1e-10);
     assert_int_equal((int)sum.sliding, 0);
     assert_int_equal(forces.n, 1);

@@ -103,6 +103,10 @@ static void test_places(void **state)
               surface_scene_has_skin(f, LOWER, UPPER));
   assert_false(surface_scene_has_skin(f, SOLID, FIBRE) || surface_scene_has_skin(f, SOLID, LOWER) ||
                surface_scene_has_skin(f, UPPER, SOLID));
+  const int64_t n = contact_set_size(set); /* the same contacts in the next step */
+  contact_set_clear(set);
+  assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
+  assert_int_equal(contact_set_size(set), n);
   x[UPPER][4] = NAN;
   contact_set_clear(set);
   assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
