@@ -197,6 +197,28 @@ for f in exact convex penalty; do
 done
 pass "a box rests on the ridges of a mesh between its vertices, in every formulation"
 
+# Triangle surfaces with coplanar side faces: a block on an equal block, and dominoes in line that fall. Default edges: auto.
+flush() { # STEP BODIES
+  rm -rf "$work/whole"
+  { head_of penalty ', stiffness: 1.0e5' | sed "s/^gravity.*/gravity: [0, 0, -9.81]/; s/end: 0.2, step: 1.0e-3/end: 0.25, step: $1/"
+    echo '  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}'; echo "$2"
+    echo 'solver: {penalty: {expert: {rigid_detector: vertices}}}'
+    echo 'measure: {z: {quantity: position, body: last, direction: [0, 0, 1], every: 0.1}}'; } >"$work/flush.yaml"
+  status 0 "$program" run "$work/flush.yaml" --out "$work/whole" --threads 1 --no-picture
+}
+flush 5.0e-3 '  first: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}
+  last: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [0, 0, 0.1], max: [0.1, 0.1, 0.2]}}}'
+# penetration: two weights on four springs, one weight on eight
+tail -n 1 "$work/whole/measure/z.csv" | awk -F, '{ e = $3 - 0.15 + 9.81 / 1e5 * (2 / 4 + 1 / 8); print e; exit !(e < 1e-9 && e > -1e-9) }' || fail "the upper block is not at its place"
+lies_in_nothing 1e-4
+flush 8.0e-3 "$(for i in 0 1 2; do
+  name=domino$i; motion=''; [ $i = 0 ] && motion=', angular_velocity: [0, 3.5, 0], velocity: [0.175, 0, 0]'; [ $i = 2 ] && name=last
+  echo "  $name: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [$(awk "BEGIN { print 0.04 * $i }"), 0, 0], max: [$(awk "BEGIN { print 0.04 * $i + 0.01 }"), 0.05, 0.1]}}$motion}"
+done)"
+tail -n 1 "$work/whole/measure/z.csv" | awk -F, '{ print $3; exit !($3 > 0.0501) }' || fail "the last domino is not hit"
+lies_in_nothing 1e-3
+pass "blocks with coplanar sides, vertices and edges of triangle surfaces"
+
 # check lists the detectors of all pairs, in every formulation.
 status 0 "$program" check "$here/small.yaml"; says "contacts are detected between"
 status 0 "$program" check "$here/hybrid.yaml"; says "contacts are detected between"

@@ -1,5 +1,6 @@
 /* Penalty contacts between edges of triangle surfaces, see penalty_edges.h. */
 #include "contact/penalty/penalty_edges.h"
+#include "contact/penalty/penalty_mesh_entry.h"
 #include "geometry/collision/ccd.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -279,7 +280,7 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
   PetscCall(broad_phase_update(e->broad, e->x, e->x, c->margin, &bad));
   if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the bodies report values that are not finite */
   PetscCall(broad_phase_edge_edge(e->broad, &n, &near));
-  PetscCall(MEMORY_RESERVE("near edges", n, &e->candidate_capacity, ARRAY(e->candidate, 1), ARRAY(e->hit_side, 1), ARRAY(e->hit_at, 2)));
+  PetscCall(MEMORY_RESERVE("near edges", n, &e->candidate_capacity, ARRAY(e->candidate, 1), ARRAY(e->hit_side, 1), ARRAY(e->hit_at, 3)));
   for (int64_t i = 0; i < n; ++i) {
     edge_candidate *q = &e->candidate[i];
     name_edge(c, near[i].first, &q->name.mesh[0], &q->name.edge[0]);
@@ -400,7 +401,37 @@ static void try_candidate(mesh_contact *c, int64_t i)
   if (ccd_boxes_are_apart(x0, x1, 2, edge_pair_reach(x0))) return;
   positions(c, &q->name, q->star, true, x0);
   positions(c, &q->name, q->star, false, x1);
-  if (!edge_pair_collides(q->star, x0, x1, q->pair >= 0, &e->hit_side[i], &e->hit_at[2 * i])) e->hit_side[i] = 0;
+  if (!edge_pair_collides(q->star, x0, x1, q->pair >= 0, &e->hit_side[i], &e->hit_at[3 * i])) e->hit_side[i] = 0;
+}
+
+/* Nodes of both chains at the start of the step or in the evaluated state, x [8][3]; missing nodes: 0. */
+static void chain_positions(const mesh_contact *c, const edge_contact *p, bool at_start, double x[24])
+{
+  for (int e = 0; e < 2 * EDGE_CHAIN; ++e) {
+    const contact_surface *s    = &c->mesh[p->name.mesh[e / EDGE_CHAIN]];
+    const int32_t          node = p->node[e / EDGE_CHAIN][e % EDGE_CHAIN];
+    if (node < 0) v3_set(x + 3 * e, 0.0, 0.0, 0.0);
+    else v3_copy(x + 3 * e, (at_start ? s->x0 : s->x) + 3 * (int64_t)node);
+  }
+}
+
+/* Attach a new pair at the point of entry of the origin into the surface of the two edges; hit [3]: the collision. */
+static void attach_at_entry(const mesh_contact *c, edge_contact *p, const double hit[3])
+{
+  const edge_patch *patch = &c->edges->patch[p->patch];
+  double            x[24], from[3 * EDGE_CORNERS], to[3 * EDGE_CORNERS];
+  entry_path        path = {.is_rigid = false};
+  p->X                   = edge_patch_attachment(patch, hit);
+  chain_positions(c, p, true, x);
+  edge_patch_corners(x, x + 12, from);
+  chain_positions(c, p, false, x);
+  edge_patch_corners(x, x + 12, to);
+  for (int k = 0; k < 3; ++k) {
+    const int32_t corner = patch->topology->tri[3 * p->X.triangle + k];
+    v3_copy(path.from[1 + k], from + 3 * corner);
+    v3_copy(path.to[1 + k], to + 3 * corner);
+  }
+  mesh_entry_find(&path, hit[2], &p->X, p->X_d);
 }
 
 PetscErrorCode mesh_edges_detect(mesh_contact *c)
@@ -415,13 +446,14 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
     const int32_t   side = e->hit_side[i];
     if (q->pair < 0 && side != 0) {
       q->pair = (int32_t)e->n;
-      PetscCall(add_pair(c, &q->name, &e->hit_at[2 * i], side, true, 0.0));
-    } else if (q->pair >= 0) {
-      /* keep the first attachment, so that the residual is one function for Newton, unless the approach is now from the other side */
-      edge_contact *p = &e->pair[q->pair];
-      p->is_reached   = side != 0;
-      if (side != 0 && side != p->side) p->side = side, p->X = edge_patch_attachment(&e->patch[p->patch], &e->hit_at[2 * i]);
+      PetscCall(add_pair(c, &q->name, &e->hit_at[3 * i], side, true, 0.0));
     }
+    if (q->pair < 0) continue;
+    edge_contact *p = &e->pair[q->pair];
+    p->is_reached   = side != 0;
+    if (side == 0) continue;
+    p->side = side;
+    attach_at_entry(c, p, &e->hit_at[3 * i]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -734,15 +766,6 @@ static void linearize(const mesh_contact *c, edge_contact *p, const edge_bodies 
   }
 }
 
-static void penalty_edges_gather(const mesh_contact *c, edge_contact *p)
-{
-  for (int e = 0; e < ENDS; ++e) {
-    const int32_t node = p->node[e / EDGE_CHAIN][e % EDGE_CHAIN];
-    if (node < 0) v3_set(p->x + 3 * e, 0.0, 0.0, 0.0);
-    else v3_copy(p->x + 3 * e, c->mesh[p->name.mesh[e / EDGE_CHAIN]].x + 3 * (int64_t)node);
-  }
-}
-
 static void evaluate_pair(const mesh_contact *c, edge_contact *p, const rigid_frame *frames, bool with_tangent)
 {
   const triangle_topology *t = c->edges->patch[p->patch].topology;
@@ -750,9 +773,9 @@ static void evaluate_pair(const mesh_contact *c, edge_contact *p, const rigid_fr
   mesh_relaxation          r;
   end_weights              w;
   edge_bodies              bodies;
-  penalty_edges_gather(c, p);
+  chain_positions(c, p, false, p->x);
   edge_patch_corners(p->x, p->x + 12, corners);
-  relax_mesh(t, corners, p->mu, &p->X, p->Z, with_tangent, &r);
+  relax_mesh_bounded(t, corners, p->mu, &p->X, p->is_new ? (const double(*)[12])p->X_d : NULL, p->Z, with_tangent, &r);
   v3_sub(pull, r.Y, p->Z);
   penalty_edges_weigh(t, &r, &w);
   v3_scale(p->normal, p->side, r.normal);

@@ -84,7 +84,8 @@ typedef struct {
   edge_star       star[2];
   int32_t         node[2][EDGE_CHAIN], chain[2][EDGE_CHAIN - 1]; /* nodes and edges of the two chains; -1: none */
   int             patch;                                         /* index of the edge_patch */
-  mesh_attachment X;                                             /* at the start of the step */
+  mesh_attachment X; /* at the start of the step; of a new pair: the point of entry, as in mesh_pair */
+  double          X_d[3][12];
   int32_t         side;
   bool            is_new, is_reached; /* as in mesh_pair */
   double          k, mu;              /* stiffness [N/m], friction coefficient */
@@ -112,7 +113,7 @@ struct mesh_edges {
   int64_t         n_candidates, candidate_capacity;
   edge_candidate *candidate;
   int32_t        *hit_side; /* [n_candidates] side of the collision detected; 0: none */
-  double         *hit_at;   /* [n_candidates][2] its position */
+  double         *hit_at;   /* [n_candidates][3] its position along both edges, and its time as a fraction of the step */
   int64_t         n, capacity, n_recalled;
   edge_contact   *pair; /* [n], the first n_recalled of them sorted by name */
 };

@@ -1,6 +1,7 @@
 /* Penalty contact of points with triangle surfaces, see penalty_mesh.h: detection, relaxation, forces, derivatives, state. */
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_edges.h"
+#include "contact/penalty/penalty_mesh_entry.h"
 #include "geometry/collision/ccd.h"
 #include "geometry/triangle_mesh/triangle_bvh.h"
 #include "core/math3.h"
@@ -722,83 +723,26 @@ static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
 
 /* ---- point of entry ------------------------------------------------------------------------------------------------------ */
 
-/* Trajectories of a point (0) and of the corners of a triangle (1 to 3) between the start of the step and the evaluated state. */
-typedef struct {
-  double from[4][3], move[4][3];
-} entry_path;
-
-static void find_entry_path(const mesh_contact *c, const mesh_candidate *q, const rigid_frame *frames, entry_path *p)
-{
-  const contact_surface *s      = &c->mesh[q->i_mesh];
-  const int32_t         *corner = s->topology->tri + 3 * (int64_t)q->triangle;
-  const double          *Z      = c->point_end + 3 * (int64_t)q->point;
-  v3_copy(p->from[0], q->x0);
-  if (s->frame >= 0) { /* relative to the surface: the force is a function of the position of the point in its axes */
-    double own[3];
-    rigid_frame_to_local(&c->frames0[s->frame], q->x0, own);
-    rigid_frame_to_world(&frames[s->frame], own, p->from[0]);
-  }
-  v3_sub(p->move[0], Z, p->from[0]);
-  for (int k = 0; k < 3; ++k) {
-    const double *x = s->x + 3 * (int64_t)corner[k], *x0 = s->frame >= 0 ? x : s->x0 + 3 * (int64_t)corner[k];
-    v3_copy(p->from[1 + k], x0);
-    v3_sub(p->move[1 + k], x, x0);
-  }
-}
-
-/* Residual of point - sum weight_i corner_i = 0 at the time t, and its derivative J [9] by t, weight 1 and weight 2. */
-static void entry_residual(const entry_path *p, double t, const double w[3], double F[3], double J[9])
-{
-  double at[4][3];
-  for (int k = 0; k < 4; ++k) {
-    v3_copy(at[k], p->from[k]);
-    v3_axpy(at[k], t, p->move[k]);
-  }
-  for (int j = 0; j < 3; ++j) {
-    F[j]     = at[0][j] - w[0] * at[1][j] - w[1] * at[2][j] - w[2] * at[3][j];
-    J[3 * j] = p->move[0][j] - w[0] * p->move[1][j] - w[1] * p->move[2][j] - w[2] * p->move[3][j];
-    for (int k = 1; k < 3; ++k) J[3 * j + k] = at[1][j] - at[1 + k][j];
-  }
-}
-
-/* X: the point of the triangle in which the trajectory enters, as a function of the evaluated state, with its gradients X_d. The collision h has the
- * tolerance of the collision detection, which the residual of the step would show as noise; Newton's method removes it. A grazing trajectory keeps
- * the collision, without derivative. */
+/* X: the point at which the trajectory of q to the evaluated state enters, with its gradients; h: the collision. */
 static void find_entry(const mesh_contact *c, const mesh_candidate *q, const mesh_hit *h, double time, const rigid_frame *frames,
                        mesh_attachment *X, double X_d[3][12])
 {
-  enum { ITERATIONS = 3 };
-  static const double GRAZING = 1e-9, BEYOND = 1e-6;
-  entry_path          p;
-  double              t = time, w[3], F[3], J[9], inverse[9] = {0.0}, d[3];
-  bool                is_regular = true;
-  *X                             = (mesh_attachment){q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
-  memset(X_d, 0, 3 * sizeof *X_d);
-  find_entry_path(c, q, frames, &p);
-  v3_copy(w, h->weight);
-  for (int k = 0; k <= ITERATIONS && is_regular; ++k) {
-    entry_residual(&p, t, w, F, J);
-    double size[3] = {0.0, 0.0, 0.0}; /* lengths of the columns */
-    for (int i = 0; i < 9; ++i) size[i % 3] += J[i] * J[i];
-    is_regular = fabs(m3_det(J)) > GRAZING * sqrt(size[0] * size[1] * size[2]);
-    if (!is_regular) break;
-    (void)m3_inverse(inverse, J);
-    if (k == ITERATIONS) break; /* the inverse at the solution */
-    m3_mulv(d, inverse, F);
-    t -= d[0], w[1] -= d[1], w[2] -= d[2], w[0] = 1.0 - w[1] - w[2];
+  const contact_surface *s      = &c->mesh[q->i_mesh];
+  const int32_t         *corner = s->topology->tri + 3 * (int64_t)q->triangle;
+  entry_path             p      = {.is_rigid = s->frame >= 0};
+  v3_copy(p.from[0], q->x0);
+  v3_copy(p.to[0], c->point_end + 3 * (int64_t)q->point);
+  if (p.is_rigid) { /* relative to the surface: the force is a function of the position of the point in its axes */
+    double own[3];
+    rigid_frame_to_local(&c->frames0[s->frame], q->x0, own);
+    rigid_frame_to_world(&frames[s->frame], own, p.from[0]);
   }
-  for (int i = 0; i < 3; ++i) is_regular = is_regular && w[i] > -BEYOND;
-  if (!is_regular) return;
-  double sum = 0.0;
-  for (int i = 0; i < 3; ++i) sum += X->weight[i] = fmax(0.0, w[i]);
-  v3_scale(X->weight, 1.0 / sum, X->weight);
-  /* J d(t, w_1, w_2) = -t (dZ - sum w_i dP_i) */
-  for (int i = 1; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      X_d[i][j] = -t * inverse[3 * i + j];
-      for (int k = 0; k < 3 && c->mesh[q->i_mesh].frame < 0; ++k) X_d[i][3 + 3 * k + j] = t * w[k] * inverse[3 * i + j];
-    }
-  for (int j = 0; j < 12; ++j) X_d[0][j] = -X_d[1][j] - X_d[2][j];
+  for (int k = 0; k < 3; ++k) {
+    v3_copy(p.to[1 + k], s->x + 3 * (int64_t)corner[k]);
+    v3_copy(p.from[1 + k], p.is_rigid ? p.to[1 + k] : s->x0 + 3 * (int64_t)corner[k]);
+  }
+  *X = (mesh_attachment){q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
+  mesh_entry_find(&p, time, X, X_d);
 }
 
 /* Create or update the pair of one point and one surface with candidates [i, end). `first`: the earliest collision; infinite time: none. */
