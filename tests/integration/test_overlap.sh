@@ -74,6 +74,21 @@ expect heap post '0\.[0-9]*'
 [ "$(grep -c overlaps "$work/out")" = 3 ] || { cat "$work/out"; fail "not three pairs"; }
 pass "convex: FEM in a solid, coincident FEM bodies, particles in a solid"
 
+# Particles of two MPM bodies: in the shape of the other one, by more than the radius of a particle. Bodies with a common face only touch.
+particle_pair() { # Z: bottom of the upper body
+  { head_of convex; echo "  low: {kind: mpm, material: sand, spacing: 0.02, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}
+  high: {kind: mpm, material: sand, spacing: 0.02, shape: {box: {min: [0, 0, $1], max: [0.1, 0.1, 0.2]}}}"; } >"$work/sand.yaml"
+}
+for f in exact convex penalty hybrid; do
+  more=''; [ $f = penalty ] && more='contact.stiffness=1.0e4'
+  particle_pair 0.08; status 2 "$program" check "$work/sand.yaml" --set formulation=$f ${more:+--set $more}
+  expect low high '0\.0[12][0-9]*'
+  says "or permit it: contact.initial_overlap: permit"
+  status 0 "$program" check "$work/sand.yaml" --set formulation=$f --set contact.initial_overlap=permit ${more:+--set $more}
+  particle_pair 0.1; status 0 "$program" check "$work/sand.yaml" --set formulation=$f ${more:+--set $more}
+done
+pass "MPM bodies: overlap with depth and position; bodies with a common face are accepted"
+
 { head_of exact; echo "$rods"; } >"$work/rods.yaml"
 status 2 "$program" check "$work/rods.yaml"
 expect rod wall 0.002
