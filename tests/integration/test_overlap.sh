@@ -212,6 +212,15 @@ for f in exact convex penalty; do
 done
 pass "a box rests on the ridges of a mesh between its vertices, in every formulation"
 
+# Edges are searched within the margin of a step; a box that moves farther is reported, once.
+for f in exact convex penalty; do
+  rm -rf "$work/whole"
+  status 0 "$program" run "$work/ridge.yaml" --set formulation=$f $([ $f = penalty ] && echo --set contact.stiffness=1.0e5) --set 'bodies.box.velocity=[0, 0, 40]' \
+    --set time.step=0.02 --out "$work/whole" --threads 1 --no-picture
+  [ "$(grep -c 'box, ridges: .*edges of the obstacle are searched within .*fast-body' "$work/out")" = 1 ] || { cat "$work/out"; fail "$f: no warning fast-body"; }
+done
+pass "warnings: a box that moves farther in one step than edges of obstacles are searched"
+
 # Triangle surfaces with coplanar side faces: a block on an equal block, and dominoes in line that fall. Default edges: auto.
 flush() { # STEP BODIES
   rm -rf "$work/whole"
