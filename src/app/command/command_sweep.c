@@ -17,6 +17,7 @@
 #include "app/run/run_result.h"
 #include "app/sweep/sweep_folder.h"
 #include "app/sweep/sweep_local.h"
+#include "app/sweep/sweep_check.h"
 #include "app/sweep/sweep_plan.h"
 #include "app/sweep/sweep_report.h"
 #include "app/sweep/sweep_results.h"
@@ -208,8 +209,8 @@ static PetscErrorCode read_plan(const command_line *line, sweep_plan **plan)
   PetscCall(sweep_plan_read(line->positional[0], n_overrides, overrides, d, plan));
   if (*plan) {
     int64_t n_checked;
-    PetscCall(sweep_plan_check_scenes(*plan, command_value(line, "--check") || sets_petsc_options(*plan) ? INFINITY : CHECK_SECONDS, d,
-                                      &n_checked));
+    PetscCall(
+        sweep_check_scenes(*plan, command_value(line, "--check") || sets_petsc_options(*plan) ? INFINITY : CHECK_SECONDS, d, &n_checked));
     if (n_checked < (*plan)->n_cases)
       log_info("the scenes of %lld of %lld cases were checked within %g s; --check builds all", (long long)n_checked,
                (long long)(*plan)->n_cases, CHECK_SECONDS);

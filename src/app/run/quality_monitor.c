@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/math3.h"
 #include "core/memory.h"
+#include "sim/scene/scene_overlaps.h"
 #include "sim/scene/scene_size.h"
 
 /* State in checkpoints. Columns: member, type, field type, unit, help. A body is stored as its index; numbers from n_bodies on are systems that
@@ -25,6 +27,7 @@
   X(remaining_velocity, double, FIELD_F64, "m/s", "velocity after the last of these steps")                                \
   X(has_energy, int64_t, FIELD_I64, "1", "1: the energies below are defined, 2: after a step")                             \
   X(friction_work, double, FIELD_F64, "J", "energy dissipated by friction")                                                \
+  X(correction_work, double, FIELD_F64, "J", "work of the correction of overlaps that the job permits at the start")       \
   X(least_energy, double, FIELD_F64, "J", "smallest energy so far")                                                        \
   X(increase, double, FIELD_F64, "J", "largest increase above an earlier minimum")                                         \
   X(exchanged, double, FIELD_F64, "J", "largest kinetic, elastic and contact energy")                                      \
@@ -34,7 +37,7 @@
 /* clang-format on */
 
 typedef struct {
-  double depth, ratio;
+  double depth, ratio, correction_work;
   int    depth_of[2], ratio_of[2];
 } overlap_record;
 
@@ -254,42 +257,62 @@ static void add_overlap(quality_monitor *m, double depth, int a, int b)
   if (ratio > o->ratio) o->ratio = ratio, o->ratio_of[0] = a, o->ratio_of[1] = b;
 }
 
+/* Whether the contact law of a pair is a spring whose energy the formulation reports. */
+static bool has_spring(const quality_monitor *m, const contact_law *law)
+{
+  const int report = m->formulation->ops->report;
+  return (report & REPORT_SPRINGS) || ((report & REPORT_CONVEX) && isfinite(law->stiffness));
+}
+
+/* Whether contact corrects an overlap of contact point i that the job permits. */
+static bool corrects_overlap(const quality_monitor *m, const contact_points_view *p, int64_t i)
+{
+  const contact_law *law = &m->scene->laws[(int64_t)p->source_body[i] * m->scene->n_bodies + p->object_body[i]];
+  return law->may_overlap && !law->is_preloaded && !has_spring(m, law);
+}
+
 void quality_monitor_substep(quality_monitor *m, const step_report *report)
 {
   add_overlap(m, report->contact.penetration, (int)report->penetration_body_a, (int)report->penetration_body_b);
   if (!m->formulation->points) return;
   const contact_points_view p = contact_points_get(m->formulation->points);
-  for (int64_t i = 0; i < p.n; ++i) add_overlap(m, -p.gap[i], p.source_body[i], p.object_body[i]);
+  for (int64_t i = 0; i < p.n; ++i) {
+    add_overlap(m, -p.gap[i], p.source_body[i], p.object_body[i]);
+    if (corrects_overlap(m, &p, i))
+      m->step.correction_work +=
+          v3_dot(p.force + 3 * i, p.normal + 3 * i) * scene_overlaps_reduction(m->scene->overlaps, p.source_body[i], p.object_body[i]);
+  }
 }
 
-/* Energy of contact springs [J]: reported by springs; for compliant contacts of other formulations 1/2 force * depth. */
+/* Energy of contact springs [J]: reported by penalty and convex; for compliant contacts of other formulations 1/2 force * depth. */
 static double contact_energy(const quality_monitor *m, const step_report *report)
 {
   double sum = 0.0;
-  if (m->formulation->ops->report & REPORT_SPRINGS) return report->contact.contact_energy;
+  if (m->formulation->ops->report & (REPORT_SPRINGS | REPORT_CONVEX)) return report->contact.contact_energy;
   if (!m->formulation->points) return 0.0;
   const contact_points_view p = contact_points_get(m->formulation->points);
-  for (int64_t i = 0; i < p.n; ++i) {
-    const double *f = p.force + 3 * i, *n = p.normal + 3 * i;
-    sum += 0.5 * fmax(0.0, f[0] * n[0] + f[1] * n[1] + f[2] * n[2]) * fmax(0.0, -p.gap[i]);
-  }
+  for (int64_t i = 0; i < p.n; ++i)
+    if (!corrects_overlap(m, &p, i)) sum += 0.5 * fmax(0.0, v3_dot(p.force + 3 * i, p.normal + 3 * i)) * fmax(0.0, -p.gap[i]);
   return sum;
 }
 
-/* Compare the energy with its earlier minimum. */
-static void add_energy(quality_monitor *m, const body_totals *sum, double contact, double dt)
+/* Compare the energy with its earlier minimum. start, contact: energy of springs at the start and at the end of the step. */
+static void add_energy(quality_monitor *m, const body_totals *sum, double start, double contact, double dt)
 {
-  const double motion = sum->kinetic + sum->elastic + contact, energy = motion + sum->potential + *m->friction_work;
-  const double speed = m->scene->options->acceleration_scale * dt;
+  const double motion = sum->kinetic + sum->elastic + contact;
+  const double energy = motion + sum->potential + *m->friction_work - *m->correction_work;
+  const double speed  = m->scene->options->acceleration_scale * dt;
   if (!*m->has_energy) {
     *m->has_energy      = 1;
     *m->least_energy    = energy;
     *m->least_potential = *m->most_potential = sum->potential;
   }
-  /* Springs that are compressed at the start, as in an equilibrium: their energy is known after the first step. */
+  /* Springs that are compressed at the start. Those of an equilibrium have this energy also after the first step. */
   if (*m->has_energy == 1 && dt > 0.0) {
-    *m->has_energy = 2;
-    if (m->formulation->ops->report & REPORT_SPRINGS || *m->relaxations > 0) *m->least_energy += contact;
+    const double springs = *m->relaxations > 0 ? contact : start;
+    *m->has_energy       = 2;
+    *m->least_energy += springs;
+    *m->exchanged = fmax(*m->exchanged, springs);
   }
   *m->increase        = fmax(*m->increase, energy - *m->least_energy);
   *m->least_energy    = fmin(*m->least_energy, energy);
@@ -306,7 +329,7 @@ PetscErrorCode quality_monitor_start(quality_monitor *m)
   PetscCall(quality_monitor_store_warnings(m));
   if (*m->external_work) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(scene_totals(m->scene, &sum));
-  add_energy(m, &sum, 0.0, 0.0);
+  add_energy(m, &sum, 0.0, 0.0, 0.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -347,7 +370,8 @@ PetscErrorCode quality_monitor_end_step(quality_monitor *m, double dt, const ste
   if (o->depth > *m->overlap) *m->overlap = o->depth, *m->overlap_a = o->depth_of[0], *m->overlap_b = o->depth_of[1];
   if (o->ratio > *m->ratio) *m->ratio = o->ratio, *m->ratio_a = o->ratio_of[0], *m->ratio_b = o->ratio_of[1];
   *m->friction_work += report->contact.friction_work_done;
-  if (!*m->external_work) add_energy(m, sum, contact_energy(m, report), dt);
+  *m->correction_work += o->correction_work + report->contact.correction_work;
+  if (!*m->external_work) add_energy(m, sum, report->contact.start_energy, contact_energy(m, report), dt);
   PetscCall(quality_monitor_store_warnings(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

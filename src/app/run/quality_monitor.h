@@ -2,11 +2,12 @@
  *
  * The state is in the field table (group "quality"), so that a resumed run continues it. Called by run.c.
  *
- * Energy. B = kinetic + elastic + potential energy + energy of contact springs + energy dissipated by friction. Without external work B cannot
+ * Energy. B = kinetic + elastic + potential energy + energy of contact springs + energy dissipated by friction - work of the
+ * correction of overlaps that the job permits at the start (their springs get shorter rest depths, which lifts bodies). Without external work B cannot
  * increase. The increase is the largest difference between B and an earlier minimum of B. The energy exchanged by the motion is the larger one
  * of the largest kinetic + elastic + contact energy and the range of the potential energy, at least m (g0 dt)^2: the energy that gravity
- * supplies in one step, below which results depend on rounding and tolerances. The initial state includes the energy that springs have after the
- * first step, because springs of bodies in equilibrium are compressed from the start. */
+ * supplies in one step, below which results depend on rounding and tolerances. The initial state includes the energy of springs that are
+ * compressed at the start. */
 #ifndef SS_APP_RUN_QUALITY_MONITOR_H
 #define SS_APP_RUN_QUALITY_MONITOR_H
 #include "app/run/run_quality.h"

@@ -1,6 +1,7 @@
 /* Estimate of memory and CPU time, see run_estimate.h. */
 #include "app/run/run_estimate.h"
 #include <string.h>
+#include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/particles/particles.h"
 #include "sim/hybrid/hybrid_contact.h"
@@ -18,19 +19,22 @@
  *   jobs/hybrid/two_blocks   hybrid,   solids      6.0 MB   55 MB    4,374 units   0.024 s
  *   jobs/monolith/box        monolith, continuum  22.8 MB  233 MB  138,624 units   2.6 s
  *
- * Under hybrid with contact: impulses the collision rounds of bodies in contact take more time than the motion. Measured with contact, CPU time per
- * step: two_circles_coarse 0.023 s (4,848 units), compressed_blocks 0.045 s, rollers 0.43 s (15,400 units), twist 0.30 s (27,700 units). */
+ * Under hybrid with contact: impulses the time depends on how long bodies press against each other. Under gravity they do so for most of a run.
+ * CPU time per step and unit, whole runs or steps with contact:
+ *
+ *   with gravity      bunnies (75 steps) 1.6e-5 s, bunnies with spacing 0.06 (600 steps) 2.4e-5 s, rollers 2.8e-5 s
+ *   without gravity   two_circles_coarse 4.7e-6 s, spheres_5k 3.3e-6 s, spheres_19k 4.4e-6 s, twist 1.1e-5 s */
 typedef struct {
   const char *formulation;
   double      memory_factor, step_seconds, unit_seconds;
 } rate;
-static const rate   rates[]        = {{"penalty", 7.0, 5e-4, 8.5e-6},
-                                      {"exact", 2.0, 5e-4, 1.2e-5},
-                                      {"convex", 10.0, 5e-4, 7e-5},
-                                      {"hybrid", 2.0, 5e-4, 5.5e-6},
-                                      {"monolith", 8.0, 1e-2, 1.85e-5}};
-static const rate   impulse_rate   = {"hybrid", 2.0, 5e-4, 1.1e-5}; /* solver.hybrid.contact: impulses */
-static const double program_memory = 45e6;                          /* [byte] of a run with few bodies */
+static const rate rates[]         = {{"penalty", 7.0, 5e-4, 8.5e-6},
+                                     {"exact", 2.0, 5e-4, 1.2e-5},
+                                     {"convex", 10.0, 5e-4, 7e-5},
+                                     {"hybrid", 2.0, 5e-4, 5.5e-6},
+                                     {"monolith", 8.0, 1e-2, 1.85e-5}};
+static const rate impulse_rates[] = {{"hybrid", 2.0, 5e-4, 6e-6}, {"hybrid", 2.0, 5e-4, 2.3e-5}}; /* contact: impulses; [1]: with gravity */
+static const double program_memory = 45e6;                                                        /* [byte] of a run with few bodies */
 
 static double count_units(const scene *s)
 {
@@ -56,7 +60,7 @@ void run_estimate_of(const run *r, run_estimate *out)
   for (size_t k = 0; k < sizeof rates / sizeof *rates; ++k)
     if (strcmp(rates[k].formulation, s->options->formulation->name) == 0) c = &rates[k];
   if (strcmp(c->formulation, "hybrid") == 0 && hybrid_contact_method(s, s->options->solver->hybrid) == HYBRID_CONTACT_IMPULSES)
-    c = &impulse_rate;
+    c = &impulse_rates[v3_norm(s->gravity) > 0.0];
   out->units   = count_units(s);
   out->memory  = program_memory + c->memory_factor * (double)memory_live();
   out->seconds = t->end / t->step * (c->step_seconds + c->unit_seconds * out->units);

@@ -6,17 +6,14 @@
 #include <unistd.h>
 #include "core/expression.h"
 #include "core/key_text.h"
-#include "core/log.h"
 #include "core/memory.h"
-#include "core/timer.h"
 #include "core/samples.h"
 #include "core/text.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
-#include "sim/scene/scene.h"
 #include "app/job/job.h"
-#include "app/run/run.h"
 #include "app/run/run_errors.h"
+#include "app/sweep/sweep_errors.h"
 
 typedef struct {
   const char   *name;
@@ -952,54 +949,7 @@ const char *sweep_case_text(const sweep_plan *plan, const sweep_case *c, size_t 
   return words;
 }
 
-enum { MAX_CASE_ERRORS = 40, MAX_DEEP_CASES = 10 };
-
-/* Diagnostics of many cases. */
-
-typedef struct {
-  int     n;
-  int64_t first[MAX_CASE_ERRORS], n_cases[MAX_CASE_ERRORS];
-  char   *text[MAX_CASE_ERRORS];
-} case_errors;
-
-/* Collects the diagnostics of case i; equal texts are counted. */
-static PetscErrorCode collect_errors(case_errors *c, const diagnostics *from, int64_t i)
-{
-  PetscFunctionBegin;
-  for (int k = 0; k < diagnostics_count(from); ++k) {
-    const char *text = diagnostics_text(from, k);
-    int         at   = 0;
-    while (at < c->n && strcmp(c->text[at], text)) ++at;
-    if (at == MAX_CASE_ERRORS) continue;
-    if (at == c->n) {
-      PetscCall(memory_alloc("sweep errors", (int64_t)strlen(text) + 1, 1, &c->text[at]));
-      strcpy(c->text[at], text);
-      c->first[at] = i;
-      ++c->n;
-    }
-    if (i < c->first[at]) c->first[at] = i;
-    ++c->n_cases[at];
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Adds each collected text once to `d`, with the number of cases and the first of them. */
-static void report_errors(case_errors *c, const sweep_plan *plan, diagnostics *d)
-{
-  char words[200];
-  for (int k = 0; k < c->n; ++k) {
-    const int64_t others = c->n_cases[k] - 1;
-    sweep_case_text(plan, &plan->cases[c->first[k]], sizeof words, words);
-    if (others + 1 == plan->n_cases)
-      diagnostics_add(d, (document_mark){0}, NULL, "%s%s", c->text[k], plan->n_cases > 1 ? " (in every case)" : "");
-    else if (others == 0) diagnostics_add(d, (document_mark){0}, NULL, "%s (case %lld: %s)", c->text[k], (long long)c->first[k] + 1, words);
-    else
-      diagnostics_add(d, (document_mark){0}, NULL, "%s (%lld cases, the first is case %lld: %s)", c->text[k], (long long)others + 1,
-                      (long long)c->first[k] + 1, words);
-    memory_free(&c->text[k]);
-  }
-  if (c->n == MAX_CASE_ERRORS) diagnostics_add(d, (document_mark){0}, NULL, "further errors are not listed");
-}
+enum { MAX_DEEP_CASES = 10 };
 
 /* The base job. */
 
@@ -1114,19 +1064,20 @@ static PetscErrorCode check_case(const sweep_build *b, const document *base, swe
 /* Sets the overrides of all cases and reads their jobs. row [n_cases][n_dimensions], vars [n_cases][n_parameters]. */
 static PetscErrorCode sweep_check_cases(sweep_build *b, const document *base, sweep_plan *plan, const int64_t *row, const double *vars)
 {
-  case_errors    c      = {0};
+  sweep_errors   c      = {0};
   PetscErrorCode code   = PETSC_SUCCESS;
   int            n_deep = MAX_DEEP_CASES;
+  char           words[SWEEP_WORDS];
 
   PetscFunctionBegin;
   for (int64_t i = 0; i < plan->n_cases && !code; ++i) {
     diagnostics *d;
     PetscCall(diagnostics_create(&d));
     code = check_case(b, base, plan, i, row + i * b->n_dimensions, vars + i * b->n_parameters, &n_deep, d);
-    if (!code) code = collect_errors(&c, d, i);
+    if (!code) code = sweep_errors_collect(&c, d, i, sweep_case_text(plan, &plan->cases[i], sizeof words, words));
     diagnostics_destroy(&d);
   }
-  report_errors(&c, plan, b->d);
+  sweep_errors_report(&c, plan->n_cases, b->d);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1388,86 +1339,6 @@ PetscErrorCode sweep_plan_read_names(const char *path, diagnostics *d, sweep_pla
   const PetscErrorCode code = diagnostics_count(d) ? PETSC_SUCCESS : sweep_plan_of_build(b, NULL, out);
   if (*out) b->doc = NULL; /* now owned by the plan */
   sweep_build_destroy(&b);
-  PetscCall(code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Add the errors of case i to `d` and its warnings to `warnings`. */
-static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics *d, diagnostics *warnings)
-{
-  const sweep_case *c = &plan->cases[i];
-  job              *j;
-  run              *r = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(job_read_text(plan->base, plan->base_text, c->n_overrides, c->overrides, d, &j));
-  if (j) PetscCall(run_build(&j, &(run_options){.comm = PETSC_COMM_SELF, .dir = "", .is_check = true}, d, &r));
-  for (int k = 0; r && k < warning_list_count(run_scene(r)->warnings); ++k)
-    diagnostics_add(warnings, (document_mark){0}, NULL, "%s", warning_list_text(run_scene(r)->warnings, k));
-  run_destroy(&r);
-  job_destroy(&j);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Cases among which new values of settings are searched; the time is proportional to the square. */
-enum { MAX_COMPARED = 2000 };
-
-/* order [n_cases]: cases that together contain every value of every setting, then all others, each in ascending order. */
-static PetscErrorCode order_cases(const sweep_plan *plan, int64_t *order)
-{
-  const int64_t n     = plan->n_cases;
-  int64_t       at    = 0;
-  bool         *is_in = NULL;
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("order of cases", n, sizeof *is_in, &is_in));
-  for (int k = 0; k < plan->n_settings; ++k) {
-    for (int64_t i = 0; i < n; ++i) {
-      bool is_new = true;
-      for (int64_t m = 0; m < i && m < MAX_COMPARED && is_new; ++m)
-        is_new = strcmp(plan->cases[m].overrides[k], plan->cases[i].overrides[k]) != 0;
-      is_in[i] = is_in[i] || (is_new && i < MAX_COMPARED);
-    }
-  }
-  if (n > 0) is_in[0] = true;
-  for (int pass = 0; pass < 2; ++pass)
-    for (int64_t i = 0; i < n; ++i)
-      if (is_in[i] == (pass == 0)) order[at++] = i;
-  memory_free(&is_in);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode check_ordered(const sweep_plan *plan, const int64_t *order, double seconds, int64_t *n_checked, case_errors *c,
-                                    case_errors *w)
-{
-  const double begun = timer_now();
-  PetscFunctionBegin;
-  for (*n_checked = 0; *n_checked < plan->n_cases && (*n_checked == 0 || timer_now() - begun < seconds); ++*n_checked) {
-    const int64_t i                                                      = order[*n_checked];
-    diagnostics  *one __attribute__((cleanup(diagnostics_destroy)))      = NULL;
-    diagnostics  *warnings __attribute__((cleanup(diagnostics_destroy))) = NULL;
-    PetscCall(diagnostics_create(&one));
-    PetscCall(diagnostics_create(&warnings));
-    PetscCall(check_scene(plan, i, one, warnings));
-    PetscCall(collect_errors(c, one, i));
-    PetscCall(collect_errors(w, warnings, i));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, double seconds, diagnostics *d, int64_t *n_checked)
-{
-  case_errors  c = {0}, w = {0};
-  int64_t     *order __attribute__((cleanup(memory_free)))       = NULL;
-  diagnostics *all __attribute__((cleanup(diagnostics_destroy))) = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(diagnostics_create(&all));
-  PetscCall(memory_alloc("order of cases", plan->n_cases, sizeof *order, &order));
-  PetscCall(order_cases(plan, order));
-  const PetscErrorCode code = check_ordered(plan, order, seconds, n_checked, &c, &w);
-  report_errors(&c, plan, d);
-  report_errors(&w, plan, all);
-  for (int k = 0; k < diagnostics_count(all); ++k) log_warn("%s", diagnostics_text(all, k));
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

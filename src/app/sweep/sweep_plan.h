@@ -37,9 +37,6 @@ typedef struct {
  * then *out is NULL. `overrides` ("key.path=value") change the base job. */
 PetscErrorCode sweep_plan_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, sweep_plan **out);
 void           sweep_plan_destroy(sweep_plan **plan);
-/* Builds the scenes of cases until `seconds` of wall time have passed (at least one scene; INFINITY: all) and adds their errors to `d`. Cases that
- * together contain every value of every setting come first. Warnings are logged. *n_checked: number of scenes. */
-PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, double seconds, diagnostics *d, int64_t *n_checked);
 /* The varied parameters of a case for messages, "aspect=0.5 mu=0.1"; truncated to `size`. Returns `words`. */
 const char *sweep_case_text(const sweep_plan *plan, const sweep_case *c, size_t size, char *words);
 /* Reads only the parameters and settings of the sweep file that is stored in a sweep folder: a plan without cases. Its path of

@@ -36,7 +36,8 @@ typedef struct {
   bool   never_touch;
   bool   may_overlap; /* the job permits an overlap at the start of the run; is_preloaded: it compresses the contact springs */
   bool   is_preloaded;
-  double rest_overlap; /* contact springs act from this depth on: overlap at the start of the run that is not yet corrected; else 0 [m] */
+  double rest_reduction; /* reduction of rest_overlap since the last step; it compresses springs [m] */
+  double rest_overlap;   /* contact springs act from this depth on: overlap at the start of the run that is not yet corrected; else 0 [m] */
 } contact_law;
 
 /* Scene data for the contact detectors. All borrowed. */
@@ -73,4 +74,7 @@ PetscErrorCode contact_scene_velocities(const contact_scene *s, int32_t body, do
  * end: from contact_scene_end_frame, for a body with a frame. */
 void contact_scene_point_end(const contact_scene *s, int32_t body, int64_t k, const double x0[3], const double *v, const rigid_frame *end,
                              double x1[3]);
+
+/* Energy of a normal spring of stiffness k [N/m] with a gap [m], negative: compressed [J]. */
+static inline double contact_spring_energy(double k, double gap) { return gap < 0.0 ? 0.5 * k * gap * gap : 0.0; }
 #endif

@@ -461,6 +461,9 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
+    const contact_law *law = &c->law[(int64_t)c->candidate[i].key.source * c->n_bodies + c->objects[c->candidate[i].i_object].body_id];
+    if (c->candidate[i].attachment < 0) sum.start_energy += contact_spring_energy(c->k[i], c->phi0[i]);
+    sum.correction_work += contact_spring_energy(c->k[i], c->phi0[i]) - contact_spring_energy(c->k[i], c->phi0[i] + law->rest_reduction);
     if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0)
       continue; /* an inactive pair can still have a lagged force */
     const pair_report r = report_pair(c, i, p++, frames);
@@ -477,7 +480,10 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   }
   PetscCall(sum_groups(c));
   if (c->springs) PetscCall(penalty_rows_report(c->springs, frames, &c->points, &c->forces, &p, &sum, &max_f_n, &max_excess));
-  if (c->mesh) PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
+  if (c->mesh) {
+    PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
+    sum.start_energy += mesh_contact_start_energy(c->mesh);
+  }
   if (c->mesh) {
     const relax_statistics *s   = mesh_contact_statistics(c->mesh);
     sum.relaxation_chains       = *s;
@@ -632,7 +638,8 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
 
 void penalty_contact_set_rest_overlaps(penalty_contact *c, const contact_law *law)
 {
-  for (int64_t i = 0; i < (int64_t)c->n_bodies * c->n_bodies; ++i) c->law[i].rest_overlap = law[i].rest_overlap;
+  for (int64_t i = 0; i < (int64_t)c->n_bodies * c->n_bodies; ++i)
+    c->law[i].rest_overlap = law[i].rest_overlap, c->law[i].rest_reduction = law[i].rest_reduction;
   if (c->springs) penalty_rows_set_rest_overlaps(c->springs, law);
 }
 

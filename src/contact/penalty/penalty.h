@@ -40,7 +40,7 @@ void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
  * restitution.h. Call after penalty_contact_add_meshes, before the first step. */
 void penalty_contact_set_acceleration(penalty_contact *c, double g0);
 
-/* Copy contact_law.rest_overlap of all pairs from law [n_bodies][n_bodies]. Call it before a step in which values have changed. */
+/* Copy contact_law.rest_overlap and rest_reduction of all pairs from law [n_bodies][n_bodies]. Call it before a step in which values have changed. */
 void penalty_contact_set_rest_overlaps(penalty_contact *c, const contact_law *law);
 /* Begin a step: find all candidate pairs, i.e. the stored attachments and the points within `margin` [m] of a level set.
  * frames0: poses at the start of the step. The arrays are borrowed until end_step. n_blocks: number of blocks of the global vector. */

@@ -228,6 +228,7 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   c->margin = c->first_margin = margin;
   c->n_blocks                 = n_blocks;
   c->n                        = 0;
+  c->start_energy             = 0.0;
   c->statistics               = (relax_statistics){0};
   PetscCall(memory_reserve("frames", n_frames, sizeof *c->frames0, &c->frame_capacity, &c->frames0));
   if (n_frames > 0) memcpy(c->frames0, frames0, (size_t)n_frames * sizeof *frames0);
@@ -351,6 +352,7 @@ void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
   v3_copy(out->normal, p->normal);
 }
 
+double                  mesh_contact_start_energy(const mesh_contact *c) { return c->start_energy; }
 const relax_statistics *mesh_contact_statistics(const mesh_contact *c) { return &c->statistics; }
 
 /* Whether pair i of a checkpoint is valid; checkpoints are untrusted. */
@@ -868,6 +870,8 @@ static PetscErrorCode find_points_inside(mesh_contact *c)
       mesh_attachment X = {near, {0.0, 0.0, 0.0}};
       weights_of(s->x0 + 3 * (int64_t)v[0], s->x0 + 3 * (int64_t)v[1], s->x0 + 3 * (int64_t)v[2], nearest, X.weight);
       PetscCall(add_pair(c, c->point_source[p], c->point_index[p], c->point_id[p], x, m, &X, 1, depth));
+      const mesh_pair *added = &c->pair[c->n - 1];
+      c->start_energy += 0.5 * added->k * (depth - added->rest) * (depth - added->rest);
     }
     triangle_bvh_destroy(&tree);
   }

@@ -40,6 +40,8 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table);
 
 int64_t mesh_contact_n_pairs(const mesh_contact *c);
 void    mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out);
+/* Energy at the start of the step of pairs that find_points_inside created in it [J]. */
+double mesh_contact_start_energy(const mesh_contact *c);
 /* Statistics of the relaxations in all evaluations since begin_step, of pairs that were in contact. */
 const relax_statistics *mesh_contact_statistics(const mesh_contact *c);
 #endif

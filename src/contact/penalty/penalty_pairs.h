@@ -153,6 +153,7 @@ struct mesh_contact {
   int32_t         *node_force_block; /* [n_node_forces] */
   double          *node_force;       /* [n_node_forces][3] */
   contact_rows    *node_rows;
+  double           start_energy; /* see mesh_contact_start_energy */
   relax_statistics statistics;
   /* The broad phase and its points. */
   broad_phase *broad;

@@ -13,6 +13,7 @@ typedef struct {
   double         k, gap; /* stiffness [N/m]; gap at the start of the step plus rest overlap, negative: compressed [m] */
   double         e0[3];  /* elongation of the friction spring at the start of the step, e0[0] = 0 [m] */
   bool           enters; /* new, with gap > 0: the friction spring starts at the point of entry */
+  bool           is_new; /* not known from the last step */
   relax_cone     cone;   /* `direction` in the contact frame */
   contact_scheme scheme;
   double         lagged[3];  /* lagged part of the force [N]; 0 for CONTACT_IMPLICIT */

@@ -90,7 +90,8 @@ void penalty_rows_set_scheme(penalty_rows *r, contact_scheme scheme) { r->scheme
 void penalty_rows_set_acceleration(penalty_rows *r, double g0) { r->acceleration = g0; }
 void penalty_rows_set_rest_overlaps(penalty_rows *r, const contact_law *law)
 {
-  for (int64_t i = 0; i < (int64_t)r->n_bodies * r->n_bodies; ++i) r->law[i].rest_overlap = law[i].rest_overlap;
+  for (int64_t i = 0; i < (int64_t)r->n_bodies * r->n_bodies; ++i)
+    r->law[i].rest_overlap = law[i].rest_overlap, r->law[i].rest_reduction = law[i].rest_reduction;
 }
 
 int64_t penalty_rows_size(const penalty_rows *r) { return r->rows.n; }
@@ -199,6 +200,7 @@ static void prepare_spring(penalty_rows *r, const contact_scene *scene, int64_t 
     at = nearest_vanished(&r->known, r->set, spot->key, x);
   }
   if (at >= 0) transport_elongation(r->known.elongation + 3 * at, b, E, s->e0);
+  s->is_new = at < 0;
   s->enters = at < 0 && s->gap > 0.0;
   row_spring_start(s, !s->enters);
 }
@@ -406,11 +408,14 @@ PetscErrorCode penalty_rows_report(const penalty_rows *r, const rigid_frame *end
   contact_group_force *group     = NULL;
   PetscFunctionBeginUser;
   for (int64_t i = 0; i < r->rows.n; ++i) {
-    const contact_spot *spot   = contact_set_get(r->set) + i;
-    const row_spring   *s      = &r->spring[i];
-    const row_force    *law    = &r->force[i];
-    double             *f      = points->force + 3 * *p, local[3];
-    const double        f_T[3] = {0.0, law->f[1], law->f[2]};
+    const contact_spot *spot    = contact_set_get(r->set) + i;
+    const row_spring   *s       = &r->spring[i];
+    const row_force    *law     = &r->force[i];
+    double             *f       = points->force + 3 * *p, local[3];
+    const double        f_T[3]  = {0.0, law->f[1], law->f[2]};
+    const double        shorter = r->law[(int64_t)spot->body_a * r->n_bodies + spot->body_b].rest_reduction;
+    if (s->is_new) sum->start_energy += contact_spring_energy(s->k, s->gap);
+    sum->correction_work += contact_spring_energy(s->k, s->gap) - contact_spring_energy(s->k, s->gap + shorter);
     if (!has_force(law)) continue;
     end_position(r, spot, end, local, points->position + 3 * *p);
     m3_mulv_t(f, r->rows.frame + 9 * i, law->f);

@@ -14,6 +14,27 @@ double level_set_eval(const level_set *s, const double x[3], double gradient[3],
   return s->kind->eval(s, x, gradient, hessian);
 }
 
+double level_set_implicit(const level_set *s, const double x[3])
+{
+  return s->kind->implicit ? s->kind->implicit(s, x) : s->kind->eval(s, x, NULL, NULL);
+}
+
+const level_set *level_set_within(const level_set *s, const double x[3], double radius, level_set_pool *pool)
+{
+  return s->kind->within ? s->kind->within(s, x, radius, pool) : s;
+}
+
+/* Memory for `size` bytes that holds pointers and doubles; NULL if the pool is full. */
+static void *pool_take(level_set_pool *pool, size_t size)
+{
+  enum { SLOTS = sizeof pool->slot / sizeof *pool->slot };
+  const size_t n  = (size + sizeof *pool->slot - 1) / sizeof *pool->slot;
+  void        *at = &pool->slot[pool->used];
+  if (n > (size_t)(SLOTS - pool->used)) return NULL;
+  pool->used += (int)n;
+  return at;
+}
+
 void level_set_bounds(const level_set *s, double min[3], double max[3]) { s->kind->bounds(s, min, max); }
 
 void level_set_destroy(level_set **s)
@@ -57,7 +78,7 @@ static void plane_bounds(const level_set *s, double min[3], double max[3])
   }
 }
 
-static const level_set_kind kind_plane = {plane_eval, plane_bounds, NULL};
+static const level_set_kind kind_plane = {.eval = plane_eval, .bounds = plane_bounds};
 
 PetscErrorCode level_set_plane(const double normal[3], double offset, level_set **out)
 {
@@ -111,7 +132,7 @@ static void sphere_bounds(const level_set *s, double min[3], double max[3])
   for (int k = 0; k < 3; ++k) min[k] = p->c[k] - p->r, max[k] = p->c[k] + p->r;
 }
 
-static const level_set_kind kind_sphere = {sphere_eval, sphere_bounds, NULL};
+static const level_set_kind kind_sphere = {.eval = sphere_eval, .bounds = sphere_bounds};
 
 PetscErrorCode level_set_sphere(const double center[3], double radius, level_set **out)
 {
@@ -172,7 +193,7 @@ static void box_bounds(const level_set *s, double min[3], double max[3])
   for (int k = 0; k < 3; ++k) min[k] = p->c[k] - p->h[k], max[k] = p->c[k] + p->h[k];
 }
 
-static const level_set_kind kind_box = {box_eval, box_bounds, NULL};
+static const level_set_kind kind_box = {.eval = box_eval, .bounds = box_bounds};
 
 PetscErrorCode level_set_box(const double min[3], const double max[3], level_set **out)
 {
@@ -298,9 +319,9 @@ static void torus_bounds(const level_set *s, double min[3], double max[3])
   axial_bounds(p, 0.0, p->half, p->radius, min, max);
 }
 
-static const level_set_kind kind_cylinder = {cylinder_eval, cylinder_bounds, NULL};
-static const level_set_kind kind_capsule  = {capsule_eval, capsule_bounds, NULL};
-static const level_set_kind kind_torus    = {torus_eval, torus_bounds, NULL};
+static const level_set_kind kind_cylinder = {.eval = cylinder_eval, .bounds = cylinder_bounds};
+static const level_set_kind kind_capsule  = {.eval = capsule_eval, .bounds = capsule_bounds};
+static const level_set_kind kind_torus    = {.eval = torus_eval, .bounds = torus_bounds};
 
 static PetscErrorCode axial_create(const level_set_kind *kind, const double center[3], const double axis[3], double half, double radius,
                                    level_set **out)
@@ -410,7 +431,23 @@ static void revolution_bounds(const level_set *s, double min[3], double max[3])
 
 static void revolution_destroy(level_set *s) { memory_free(&((level_set_revolution_data *)s)->z); }
 
-static const level_set_kind kind_revolution = {revolution_eval, revolution_bounds, revolution_destroy};
+/* Distances from the end planes, and from the lateral surface along the radius */
+static double revolution_implicit(const level_set *s, const double x[3])
+{
+  const level_set_revolution_data *p = (const level_set_revolution_data *)s;
+  double                           d[3];
+  int                              i = 1;
+  v3_sub(d, x, p->c);
+  const double z = v3_dot(d, p->a), first = p->z[1], last = p->z[p->n - 2], at = z < first ? first : z > last ? last : z;
+  v3_axpy(d, -z, p->a);
+  while (i + 3 < p->n && at > p->z[i + 1]) ++i;
+  const double radius = p->r[i] + (at - p->z[i]) / (p->z[i + 1] - p->z[i]) * (p->r[i + 1] - p->r[i]), off = v3_norm(d) - radius;
+  const double beyond = z < at ? at - z : z - at, below_end = beyond > 0.0 ? beyond : first - z > z - last ? first - z : z - last;
+  return off > below_end ? off : below_end;
+}
+
+static const level_set_kind kind_revolution = {
+    .eval = revolution_eval, .bounds = revolution_bounds, .destroy = revolution_destroy, .implicit = revolution_implicit};
 
 PetscErrorCode level_set_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius,
                                     level_set **out)
@@ -553,7 +590,19 @@ static void ellipsoid_bounds(const level_set *s, double min[3], double max[3])
   for (int k = 0; k < 3; ++k) min[k] = p->c[k] - p->r[k], max[k] = p->c[k] + p->r[k];
 }
 
-static const level_set_kind kind_ellipsoid = {ellipsoid_eval, ellipsoid_bounds, NULL};
+/* (|y/r|^2 - 1) r_min / 2: to first order the distance at the ends of the shortest axis */
+static double ellipsoid_implicit(const level_set *s, const double x[3])
+{
+  const level_set_ellipsoid_data *p   = (const level_set_ellipsoid_data *)s;
+  double                          sum = -1.0;
+  for (int k = 0; k < 3; ++k) {
+    const double y = (x[k] - p->c[k]) / p->r[k];
+    sum += y * y;
+  }
+  return 0.5 * p->r[p->shortest] * sum;
+}
+
+static const level_set_kind kind_ellipsoid = {.eval = ellipsoid_eval, .bounds = ellipsoid_bounds, .implicit = ellipsoid_implicit};
 
 PetscErrorCode level_set_ellipsoid(const double center[3], const double radii[3], level_set **out)
 {
@@ -596,9 +645,25 @@ static void negative_bounds(const level_set *s, double min[3], double max[3])
   for (int k = 0; k < 3; ++k) min[k] = -INFINITY, max[k] = INFINITY;
 }
 
+static double negative_implicit(const level_set *s, const double x[3])
+{
+  return -level_set_implicit(((const level_set_negative *)s)->child, x);
+}
+
+static const level_set *negative_within(const level_set *s, const double x[3], double radius, level_set_pool *pool)
+{
+  const level_set_negative *all  = (const level_set_negative *)s;
+  const level_set          *part = level_set_within(all->child, x, radius, pool);
+  level_set_negative       *c    = part == all->child ? NULL : pool_take(pool, sizeof *c);
+  if (!c) return s;
+  *c       = *all;
+  c->child = (level_set *)part; /* the copy is not destroyed */
+  return &c->base;
+}
+
 static void negative_destroy(level_set *s) { level_set_destroy(&((level_set_negative *)s)->child); }
 
-static const level_set_kind kind_negative = {negative_eval, negative_bounds, negative_destroy};
+static const level_set_kind kind_negative = {negative_eval, negative_bounds, negative_destroy, negative_implicit, negative_within};
 
 static PetscErrorCode level_set_complement(level_set *child, level_set **out)
 {
@@ -688,7 +753,54 @@ static void boolean_destroy(level_set *s)
   MEMORY_FREE(&b->child, &b->box);
 }
 
-static const level_set_kind kind_boolean = {boolean_eval, boolean_bounds, boolean_destroy};
+static double boolean_implicit(const level_set *s, const double x[3])
+{
+  const level_set_boolean *b    = (const level_set_boolean *)s;
+  double                   best = INFINITY;
+  for (int i = 0; i < b->n; ++i) {
+    const double v = b->sign * level_set_implicit(b->child[i], x);
+    if (v < best) best = v;
+  }
+  return b->sign * best;
+}
+
+/* In the ball, child i is at least v_i - r and the active one at most v + r, with the values v at the centre. */
+static const level_set *boolean_within(const level_set *s, const double x[3], double radius, level_set_pool *pool)
+{
+  const level_set_boolean *b     = (const level_set_boolean *)s;
+  const double             range = 2.05 * radius; /* 2.5 % for the errors of sampled distances */
+  const int                used  = pool->used;
+  level_set_boolean       *c     = pool_take(pool, sizeof *c);
+  level_set              **child = pool_take(pool, (size_t)b->n * sizeof(level_set *));
+  double(*box)[2][3] = b->box ? pool_take(pool, (size_t)b->n * sizeof *box) : NULL, *v = pool_take(pool, (size_t)b->n * sizeof *v);
+  if (!c || !child || !v || (b->box && !box)) {
+    pool->used = used;
+    return s;
+  }
+  const int first = b->box ? nearest_box(b, x) : 0;
+  double    best = v[first] = b->sign * level_set_value(b->child[first], x);
+  for (int i = 0; i < b->n; ++i) {
+    if (i == first) continue;
+    v[i] = b->box && best + range > 0.0 && is_farther(b, i, x, best + range) ? INFINITY : b->sign * level_set_value(b->child[i], x);
+    best = fmin(best, v[i]);
+  }
+  *c = (level_set_boolean){.base = b->base, .sign = b->sign, .child = child, .box = box};
+  for (int i = 0; i < b->n; ++i) {
+    if (v[i] > best + range) continue;
+    if (box) memcpy(box[c->n], b->box[i], sizeof *box);
+    child[c->n++] = b->child[i]; /* not destroyed */
+  }
+  bool is_same = c->n == b->n;
+  for (int i = 0; i < c->n; ++i) {
+    level_set *const all = child[i];
+    child[i]             = (level_set *)level_set_within(all, x, radius, pool);
+    is_same              = is_same && child[i] == all;
+  }
+  if (is_same) pool->used = used;
+  return is_same ? s : c->n == 1 ? child[0] : &c->base;
+}
+
+static const level_set_kind kind_boolean = {boolean_eval, boolean_bounds, boolean_destroy, boolean_implicit, boolean_within};
 
 static PetscErrorCode boolean_create(double sign, int n, level_set **child, level_set **out)
 {
@@ -745,12 +857,18 @@ typedef struct {
   double     c[3], R[9];
 } level_set_posed;
 
+static void to_child(const level_set_posed *p, const double x[3], double y[3])
+{
+  double d[3];
+  v3_sub(d, x, p->c);
+  m3_mulv_t(y, p->R, d);
+}
+
 static double posed_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
   const level_set_posed *p = (const level_set_posed *)s;
-  double                 d[3], y[3], g[3], h[9];
-  v3_sub(d, x, p->c);
-  m3_mulv_t(y, p->R, d);
+  double                 y[3], g[3], h[9];
+  to_child(p, x, y);
   const double v = level_set_eval(p->child, y, gradient ? g : NULL, hessian ? h : NULL);
   if (gradient) m3_mulv(gradient, p->R, g);
   if (hessian) {
@@ -777,9 +895,30 @@ static void posed_bounds(const level_set *s, double min[3], double max[3])
   }
 }
 
+static double posed_implicit(const level_set *s, const double x[3])
+{
+  const level_set_posed *p = (const level_set_posed *)s;
+  double                 y[3];
+  to_child(p, x, y);
+  return level_set_implicit(p->child, y);
+}
+
+static const level_set *posed_within(const level_set *s, const double x[3], double radius, level_set_pool *pool)
+{
+  const level_set_posed *p = (const level_set_posed *)s;
+  double                 y[3];
+  to_child(p, x, y);
+  const level_set *part = level_set_within(p->child, y, radius, pool);
+  level_set_posed *c    = part == p->child ? NULL : pool_take(pool, sizeof *c);
+  if (!c) return s;
+  *c       = *p;
+  c->child = (level_set *)part; /* the copy is not destroyed */
+  return &c->base;
+}
+
 static void posed_destroy(level_set *s) { level_set_destroy(&((level_set_posed *)s)->child); }
 
-static const level_set_kind kind_posed = {posed_eval, posed_bounds, posed_destroy};
+static const level_set_kind kind_posed = {posed_eval, posed_bounds, posed_destroy, posed_implicit, posed_within};
 
 PetscErrorCode level_set_transform(level_set *child, const double c[3], const double R[9], level_set **out)
 {
@@ -812,7 +951,7 @@ static void inset_bounds(const level_set *s, double min[3], double max[3])
   level_set_bounds(((const level_set_inset *)s)->child, min, max);
 }
 
-static const level_set_kind kind_inset = {inset_eval, inset_bounds, NULL};
+static const level_set_kind kind_inset = {.eval = inset_eval, .bounds = inset_bounds};
 
 void level_set_inset_set(level_set_inset *s, const level_set *child, double depth)
 {

@@ -9,12 +9,20 @@
 
 typedef struct level_set level_set;
 
+/* Memory of level_set_within: initialise `used` with 0; restore `used` to release everything that was taken since. */
+typedef struct {
+  int              used;
+  const level_set *slot[1024];
+} level_set_pool;
+
 /* A kind of level set is a table of functions. */
 typedef struct {
   /* Returns phi [m] at x; gradient [3] and hessian [9] are set unless NULL. Finite for every finite x. */
   double (*eval)(const level_set *s, const double x[3], double *gradient, double *hessian);
   void (*bounds)(const level_set *s, double min[3], double max[3]);
   void (*destroy)(level_set *s); /* frees memory that the kind owns in addition to the struct; NULL: no such memory */
+  double (*implicit)(const level_set *s, const double x[3]); /* level_set_implicit; NULL: phi */
+  const level_set *(*within)(const level_set *s, const double x[3], double radius, level_set_pool *pool); /* level_set_within; NULL: s */
 } level_set_kind;
 
 /* Every concrete level set struct has a `level_set` as its first member. */
@@ -26,6 +34,11 @@ struct level_set {
 double level_set_value(const level_set *s, const double x[3]);
 /* phi at x; also its gradient [3] and Hessian [9], either of which may be NULL. Thread-safe. */
 double level_set_eval(const level_set *s, const double x[3], double gradient[3], double hessian[9]);
+/* A continuous function with the sign of phi that takes less time for some kinds, for root searches. Thread-safe. */
+double level_set_implicit(const level_set *s, const double x[3]);
+/* A level set with the values of s in the ball around x: without children of unions and intersections that are not active there, because a
+ * distance differs by at most 2 radius between two points of the ball. It uses memory of s and `pool`; s itself if `pool` is full. */
+const level_set *level_set_within(const level_set *s, const double x[3], double radius, level_set_pool *pool);
 /* Axis-aligned bounds of {phi <= 0}; -INFINITY/INFINITY where unbounded. */
 void level_set_bounds(const level_set *s, double min[3], double max[3]);
 

@@ -116,11 +116,16 @@ static void node_position(const contour *c, const int64_t at[3], double *x)
 /* Zero of phi between two nodes, by bisection, because boolean combinations have kinks. fa: value at a */
 static void find_crossing(const contour *c, const double *a, double fa, const double *b, double *x)
 {
-  double lo = 0.0, hi = 1.0;
+  double         lo = 0.0, hi = 1.0, d[3];
+  level_set_pool pool;
+  pool.used = 0;
+  v3_sub(d, b, a);
+  for (int k = 0; k < 3; ++k) x[k] = 0.5 * (a[k] + b[k]);
+  const level_set *phi = level_set_within(c->phi, x, 0.5 * v3_norm(d), &pool);
   for (int i = 0; i < 40; ++i) {
     const double t = 0.5 * (lo + hi);
     for (int k = 0; k < 3; ++k) x[k] = a[k] + t * (b[k] - a[k]);
-    if ((level_set_value(c->phi, x) < 0.0) == (fa < 0.0)) lo = t;
+    if ((level_set_implicit(phi, x) < 0.0) == (fa < 0.0)) lo = t;
     else hi = t;
   }
 }
@@ -148,9 +153,10 @@ static void fit_planes(const double *A, const double *r, double *x)
   m3_mulv(x, V, y);
 }
 
-/* A cell, or one of its faces: lo[k] = hi[k] along the normal of the face. */
+/* A cell, or one of its faces: lo[k] = hi[k] along the normal of the face. phi: the level set near it */
 typedef struct {
-  double lo[3], hi[3];
+  double           lo[3], hi[3];
+  const level_set *phi;
 } region;
 
 static double clamp_to_region(const region *r, int d, double x, double share)
@@ -160,22 +166,22 @@ static double clamp_to_region(const region *r, int d, double x, double share)
 }
 
 /* Gradient of phi within the region: without its component along the normal of a face. Returns phi. */
-static double gradient_in_region(const contour *c, const region *r, const double *x, double *g)
+static double gradient_in_region(const region *r, const double *x, double *g)
 {
-  const double v = level_set_eval(c->phi, x, g, NULL);
+  const double v = level_set_eval(r->phi, x, g, NULL);
   for (int d = 0; d < 3; ++d)
     if (r->lo[d] == r->hi[d]) g[d] = 0.0;
   return v;
 }
 
 /* x: least-squares fit of the tangent planes at n points p on the surface, clamped to the region without a thin border. */
-static void fit_points(const contour *c, int n, double p[][3], const region *r, double *x)
+static void fit_points(int n, double p[][3], const region *r, double *x)
 {
   double mean[3] = {0}, A[9] = {0}, sum[3] = {0};
   for (int q = 0; q < n; ++q) v3_axpy(mean, 1.0 / n, p[q]);
   for (int q = 0; q < n; ++q) {
     double g[3], d[3], t[9];
-    (void)gradient_in_region(c, r, p[q], g);
+    (void)gradient_in_region(r, p[q], g);
     const double length = v3_norm(g);
     if (!(length > 0.0)) continue;
     v3_scale(g, 1.0 / length, g);
@@ -190,11 +196,11 @@ static void fit_points(const contour *c, int n, double p[][3], const region *r, 
 
 /* Move x towards the surface along the gradient by at most four Newton steps. is_clamped: x stays in the region without its border; false: only
  * in the plane of a face. */
-static void project_onto_surface(const contour *c, const region *r, bool is_clamped, double *x)
+static void project_onto_surface(const region *r, bool is_clamped, double *x)
 {
   for (int step = 0; step < 4; ++step) {
     double       g[3];
-    const double v = gradient_in_region(c, r, x, g), g2 = v3_dot(g, g);
+    const double v = gradient_in_region(r, x, g), g2 = v3_dot(g, g);
     if (!(g2 > 0.0)) return;
     for (int d = 0; d < 3; ++d) {
       x[d] -= v * g[d] / g2;
@@ -223,19 +229,24 @@ static void move_towards_corner(const contour *c, const region *r, double *x)
 }
 
 /* A vertex of the surface inside the region, at a sharp feature if there is one; p [n]: crossings at the border of the region. */
-static void place_vertex(const contour *c, int n, double p[][3], const region *r, double *x)
+static void place_vertex(const contour *c, int n, double p[][3], region *r, double *x)
 {
-  fit_points(c, n, p, r, x);
+  level_set_pool pool;
+  double         center[3];
+  pool.used = 0;
+  for (int d = 0; d < 3; ++d) center[d] = 0.5 * (r->lo[d] + r->hi[d]);
+  r->phi = level_set_within(c->phi, center, 2.0 * c->h, &pool); /* includes all steps of project_onto_surface */
+  fit_points(n, p, r, x);
   /* repeat with tangent planes at a tenth of the distance: higher order of accuracy at curved edges */
   for (int pass = 0; pass < 2; ++pass) {
     for (int q = 0; q < n; ++q) {
       for (int d = 0; d < 3; ++d) p[q][d] = x[d] + 0.1 * (p[q][d] - x[d]);
-      project_onto_surface(c, r, false, p[q]);
+      project_onto_surface(r, false, p[q]);
     }
-    fit_points(c, n, p, r, x);
+    fit_points(n, p, r, x);
   }
-  project_onto_surface(c, r, true, x);
-  if (fabs(level_set_value(c->phi, x)) > 1e-9 * c->h) move_towards_corner(c, r, x);
+  project_onto_surface(r, true, x);
+  if (fabs(level_set_value(r->phi, x)) > 1e-9 * c->h) move_towards_corner(c, r, x);
 }
 
 static void sheet_vertex(const contour *c, int64_t i, int64_t j, int64_t k, const int8_t *sheet, int number, double *x)

@@ -5,7 +5,8 @@
  * computed by root search, and the moments along the line are integrated exactly. As a function of the two other directions, the
  * length of the inside part has kinks where the surface leaves the cell through the faces at the ends of the lines. These kinks are
  * found as roots on the faces and edges of the cell, and the Gauss rule is applied between them, so that smooth surfaces are
- * integrated with high order. Cells that contain a sharp edge of the shape are subdivided further; there are few of them. */
+ * integrated with high order. Cells that contain a sharp edge of the shape are subdivided further; there are few of them.
+ * In each block, boolean combinations are evaluated without the children that cannot be active there. */
 #include "geometry/level_set/level_set_mass.h"
 #include "core/math3.h"
 
@@ -65,13 +66,21 @@ static double value_at(const integrand *f, const double *x)
   return level_set_value(f->phi, y);
 }
 
+/* Value with the sign of phi */
+static double implicit_at(const integrand *f, const double *x)
+{
+  double y[3];
+  v3_add(y, f->origin, x);
+  return level_set_implicit(f->phi, y);
+}
+
 /* Root of phi along an axis in [a, b] with phi(a) phi(b) < 0, by the Illinois variant of the secant method. */
 static double root_along(const integrand *f, double *x, int axis, double a, double fa, double b, double fb, double tolerance)
 {
   for (int i = 0; i < 60 && fabs(b - a) > tolerance; ++i) {
     const double t = (a * fb - b * fa) / (fb - fa);
     x[axis]        = t;
-    const double v = value_at(f, x);
+    const double v = implicit_at(f, x);
     if (fabs(v) <= 1e-3 * tolerance) return t;
     if ((v < 0.0) != (fb < 0.0)) a = b, fa = fb;
     else fa *= 0.5;
@@ -84,11 +93,11 @@ static void add_line(moments *q, const integrand *f, int n_pieces, double *x, in
 {
   double a  = from;
   x[axis]   = a;
-  double fa = value_at(f, x);
+  double fa = implicit_at(f, x);
   for (int i = 1; i <= n_pieces; ++i) {
     const double b  = from + h * (double)i / n_pieces;
     x[axis]         = b;
-    const double fb = value_at(f, x);
+    const double fb = implicit_at(f, x);
     if (fa < 0.0 && fb < 0.0) add_segment(q, x, axis, a, b, area);
     else if ((fa < 0.0) != (fb < 0.0)) {
       const double r = root_along(f, x, axis, a, fa, b, fb, 1e-13 * h);
@@ -107,11 +116,11 @@ static int add_breaks(const integrand *f, int n_pieces, const double *at, int ax
   double x[3], t0 = a;
   v3_copy(x, at);
   x[axis]   = a;
-  double f0 = value_at(f, x);
+  double f0 = implicit_at(f, x);
   for (int i = 1; i <= n_pieces; ++i) {
     const double t1 = a + (b - a) * (double)i / n_pieces;
     x[axis]         = t1;
-    const double f1 = value_at(f, x);
+    const double f1 = implicit_at(f, x);
     if ((f0 < 0.0) != (f1 < 0.0)) list[n++] = root_along(f, x, axis, t0, f0, t1, f1, 1e-12 * (b - a));
     t0 = t1, f0 = f1;
   }
@@ -178,21 +187,30 @@ static bool has_edge(const integrand *f, const double *corner, double h)
 
 /* Integrate a block with a side of `size` cells: entirely inside, entirely outside, cut by the surface, or subdivided into eight.
  * `size` is a power of two; below 1 the cells at sharp edges are subdivided. */
-static void add_block(moments *q, const integrand *f, const double *corner, double h, double size)
+static void add_block(moments *q, const integrand *all, const double *corner, double h, double size, level_set_pool *pool)
 {
-  double c[3];
+  double c[3], y[3];
   for (int k = 0; k < 3; ++k) c[k] = corner[k] + 0.5 * h * size;
-  const double v = value_at(f, c), reach = 1.02 * 0.5 * sqrt(3.0) * h * size; /* 2 % for the errors of sampled level sets */
+  const double v = value_at(all, c), radius = 0.5 * sqrt(3.0) * h * size,
+               reach = 1.02 * radius; /* 2 % for the errors of sampled level sets */
   if (v > reach) return;
-  if (v < -reach) add_cube(q, corner, h * size);
-  else if (size * (1 << EDGE_LEVELS) <= 1.0 || (size <= 1.0 && !has_edge(f, corner, h * size)))
+  if (v < -reach) {
+    add_cube(q, corner, h * size);
+    return;
+  }
+  const int used  = pool->used;
+  integrand block = *all, *const f = &block;
+  v3_add(y, f->origin, c);
+  f->phi = level_set_within(f->phi, y, radius, pool);
+  if (size * (1 << EDGE_LEVELS) <= 1.0 || (size <= 1.0 && !has_edge(f, corner, h * size)))
     add_cut_cell(q, f, size >= 0.5 ? &RULE_SMOOTH : &RULE_EDGE, corner, h * size);
   else
     for (int i = 0; i < 8; ++i) {
       const double child[3] = {corner[0] + 0.5 * h * size * (i & 1), corner[1] + 0.5 * h * size * (i >> 1 & 1),
                                corner[2] + 0.5 * h * size * (i >> 2)};
-      add_block(q, f, child, h, 0.5 * size);
+      add_block(q, f, child, h, 0.5 * size, pool);
     }
+  pool->used = used;
 }
 
 mass_properties level_set_mass(const level_set *phi, const double min[3], const double max[3], int cells_along_longest)
@@ -212,11 +230,13 @@ mass_properties level_set_mass(const level_set *phi, const double min[3], const 
   }
 #pragma omp parallel for schedule(dynamic)
   for (int i = 0; i < n[0]; ++i) { /* slabs are summed in order below */
-    part[i] = (moments){{0}};
+    level_set_pool pool;
+    pool.used = 0;
+    part[i]   = (moments){{0}};
     for (int j = 0; j < n[1]; ++j)
       for (int k = 0; k < n[2]; ++k) {
         const double corner[3] = {h * BLOCK * (i - 0.5 * n[0]), h * BLOCK * (j - 0.5 * n[1]), h * BLOCK * (k - 0.5 * n[2])};
-        add_block(&part[i], &f, corner, h, BLOCK);
+        add_block(&part[i], &f, corner, h, BLOCK, &pool);
       }
   }
   for (int i = 0; i < n[0]; ++i)

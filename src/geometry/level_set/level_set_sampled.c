@@ -98,7 +98,7 @@ static void grid_bounds(const level_set *base, double min[3], double max[3])
 
 static void grid_destroy(level_set *base) { memory_free(&((level_set_grid *)base)->c); }
 
-static const level_set_kind kind_grid = {grid_eval, grid_bounds, grid_destroy};
+static const level_set_kind kind_grid = {.eval = grid_eval, .bounds = grid_bounds, .destroy = grid_destroy};
 
 /* ---- prefilter: coefficients of the spline that interpolates the values ---- */
 

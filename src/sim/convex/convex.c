@@ -402,10 +402,14 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_r
   const convex_options *o   = p->c->options;
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
+  const spring_energy energy = convex_contacts_energy(o, &p->c->frame, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
-  report->contact.creep_bound = convex_contacts_creep_bound(o, &p->contacts);
-  report->contact_candidates  = p->contacts.n;
-  report->over_constraint     = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
+  report->contact.contact_energy  = energy.end;
+  report->contact.correction_work = energy.correction;
+  report->contact.start_energy    = energy.start;
+  report->contact.creep_bound     = convex_contacts_creep_bound(o, &p->contacts);
+  report->contact_candidates      = p->contacts.n;
+  report->over_constraint         = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,6 +62,8 @@ static double pair_period(double min_contact_period, const convex_contacts *c, c
   return sqrt(fmin(square, limit));
 }
 
+static double relaxation_time(const convex_options *o, double dt) { return isnan(o->relaxation_time) ? dt : o->relaxation_time; }
+
 static void make_laws(const convex_options *o, const step_frame *f, const sparse_rows *J, const double *inverse, const double *u0,
                       double max_depth, double *w, convex_contacts *c)
 {
@@ -69,7 +71,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
   const contact_spot *spots = step_contacts_spots(&f->contacts);
   const double        asked = f->contacts.overlap_correction_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
   sap_parameters      step = {.dt                       = f->layout.dt,
-                              .relaxation               = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
+                              .relaxation               = relaxation_time(o, f->layout.dt),
                               .stiction_tolerance       = o->stiction_tolerance,
                               .overlap_correction_speed = isfinite(asked) ? asked : v_rest,
                               .dissipation              = o->dissipation,
@@ -221,4 +223,26 @@ double convex_contacts_creep_bound(const convex_options *o, const convex_contact
                             ? c->law[a].R_t * (c->law[a].mu * c->r[3 * a] + hypot(c->anchor[2 * a], c->anchor[2 * a + 1]))
                             : c->law[a].slip);
   return most;
+}
+
+spring_energy convex_contacts_energy(const convex_options *o, const step_frame *f, const convex_contacts *c)
+{
+  const scene        *s    = f->layout.scene;
+  const contact_spot *spot = step_contacts_spots(&f->contacts);
+  const double        dt   = f->layout.dt;
+  spring_energy       sum  = {0.0, 0.0, 0.0};
+  for (int64_t a = 0; a < c->n; ++a) {
+    const contact_law *pair  = &s->laws[(int64_t)spot[a].body_a * s->n_bodies + spot[a].body_b];
+    const bool         rigid = isnan(pair->stiffness);
+    const double       gap = spot[a].gap + (rigid ? 0.0 : pair->rest_overlap), delay = gap > 0.0 ? 0.0 : relaxation_time(o, dt);
+    const double       k   = o->law == SAP_LAGGED ? c->law[a].stiffness : 1.0 / (dt * (dt + delay) * c->law[a].R_n);
+    const double       end = gap + dt * (c->u[3 * a] - f->contacts.shift[a]);
+    if (rigid && pair->may_overlap && !pair->is_preloaded) continue; /* the overlap is corrected, see quality_monitor.h */
+    if (rigid) sum.end += 0.5 * fmax(0.0, c->r[3 * a]) / dt * fmax(0.0, -end);
+    if (rigid) continue;
+    sum.end += contact_spring_energy(k, end);
+    sum.start += contact_spring_energy(k, gap);
+    sum.correction += contact_spring_energy(k, gap) - contact_spring_energy(k, gap + pair->rest_reduction);
+  }
+  return sum;
 }

@@ -73,7 +73,7 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(sticking_fraction, "1", OF_TOUCHED, TAKE_BODY, TAKE_OTHER,                                                                                                      \
     "fraction of the normal contact force on a body, from `other` or from all, that sticking contacts carry")                            \
   X(contacts, "1", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "number of active contacts of the scene, of a body, or between a body and `other`")                        \
-  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "largest overlap depth of the shapes of two bodies of the scene, of a body with any other, or of a body with `other`")                                                              \
+  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "largest overlap depth of the shapes of two bodies of the scene, of a body with any other, or of a body with `other`. Surfaces of solids that are not convex are searched locally: a lower bound, usually to 1e-3 of the smallest extent")                                                              \
   X(friction_work, "J", 0, 0, 0, "energy dissipated by friction since the start of the run, in all contacts")                                           \
   X(self_intersection_depth, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "depth by which the surface of a body made of nodes intersects itself: the smallest displacement that removes the worst edge from the triangle " \

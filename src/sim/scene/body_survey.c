@@ -171,7 +171,7 @@ static PetscErrorCode survey_body(const survey_input *in, int i, const double do
   body   *b                                       = in->body[i];
   double *x __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
-  *out = (body_survey){.n_bottom = 1, .size = INFINITY, .spacing = INFINITY};
+  *out = (body_survey){.n_bottom = 1, .size = INFINITY, .spacing = INFINITY, .is_rigid = b && b->ops->frame};
   for (int a = 0; a < 3; ++a) out->min[a] = INFINITY, out->max[a] = -INFINITY;
   if (!b || b->ops->parts || b->ops->is_shapeless) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(survey_motion(in, b, out));

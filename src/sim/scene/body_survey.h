@@ -7,17 +7,20 @@
 #include "discretize/body/body.h"
 
 typedef struct {
-  bool    is_free;         /* it has unknowns and can move */
-  bool    is_held;         /* nodes are constrained, or springs, joints, a force or a prescribed motion support it */
-  int64_t n_points;        /* vertices of the surface, surface nodes, nodes of a curve, or particles; 0: unbounded obstacle */
-  int64_t n_bottom;        /* points of the lowest layer along gravity, at least 1 */
-  double  min[3], max[3];  /* bounds of the points, or of the level sets of an obstacle [m]; infinite if unbounded */
-  double  size;            /* smallest extent [m]; INFINITY if unbounded. Diameter of a curve; thickness 0 of cloth counts as its length */
-  double  reach;           /* half of the diagonal of the bounds [m] */
-  double  spacing;         /* mean length of the edges of the surface, of segments, or distance of particles [m]; INFINITY: none */
-  double  mass;            /* kg; 0 without unknowns */
-  double  v[3], tip_speed; /* velocity of the centre of mass; largest speed of a point of a rigid body by its rotation [m/s] */
-  double  load;            /* weight of the body and of the bodies above it in its column [N] */
+  bool    is_free;        /* it has unknowns and can move */
+  bool    is_rigid;       /* the distance of its points does not limit the penetration */
+  bool    is_held;        /* nodes are constrained, or springs, joints, a force or a prescribed motion support it */
+  int64_t n_points;       /* vertices of the surface, surface nodes, nodes of a curve, or particles; 0: unbounded obstacle */
+  int64_t n_bottom;       /* points of the lowest layer along gravity, at least 1 */
+  double  min[3], max[3]; /* bounds of the points, or of the level sets of an obstacle [m]; infinite if unbounded */
+  double  size;           /* smallest extent [m]; INFINITY if unbounded. Diameter of a curve; thickness 0 of cloth counts as its length */
+  double  reach;          /* half of the diagonal of the bounds [m] */
+  double  spacing;        /* mean length of the edges of the surface, of segments, or distance of particles [m]; INFINITY: none */
+  double  density,
+      wave_speed; /* of an elastic material in three dimensions [kg/m^3], [m/s]; 0: rigid, or no such material; set by scene_survey */
+  double mass;    /* kg; 0 without unknowns */
+  double v[3], tip_speed; /* velocity of the centre of mass; largest speed of a point of a rigid body by its rotation [m/s] */
+  double load;            /* weight of the body and of the bodies above it in its column [N] */
 } body_survey;
 
 /* The bodies of a scene; all borrowed. */

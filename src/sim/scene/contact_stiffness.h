@@ -1,14 +1,16 @@
 /* Contact stiffness that limits the penetration of a pair of bodies: the value of `stiffness: auto`, and the value that error messages suggest.
  *
- *   k = max( W / (n 0.01 h),  m v^2 / (n (0.1 h)^2) )
+ *   k = max( W / (n 0.01 h),  min( m v^2 / (n (0.1 h)^2),  rho c (c + v) s^2 / (0.1 h) ) )
  *
  *   W  load on the pair: the smaller of the loads of its movable bodies (body_survey.load) [N]; with the weight for acceleration_scale if there is no gravity
  *   n  contact points of that body in the layer lowest along gravity
- *   h  smallest extent of the two bodies, and distance of particles or grid nodes [m]
+ *   h  smallest extent of the two bodies, and distance of the points of deformable bodies [m]
  *   m  smaller mass of the movable bodies [kg]
  *   v  relative velocity at the start [m/s]
+ *   rho, c, s  density, wave speed and distance of the points of a deformable body; of two such bodies, the smaller product. Its surface deforms
+ *      before its mass has been stopped: the pressure of an impact is at most about the modulus rho c^2 plus rho c v, on an area s^2 per point
  *
- * The static penetration W/(n k) is then at most 1 % of h, and a collision at the initial speed penetrates by about 10 % of h. Called by the scene. */
+ * The static penetration W/(n k) is then at most 1 % of h, and a collision at the initial speed penetrates by at most about 10 % of h. Called by the scene. */
 #ifndef SS_SIM_SCENE_CONTACT_STIFFNESS_H
 #define SS_SIM_SCENE_CONTACT_STIFFNESS_H
 #include "sim/scene/body_survey.h"

@@ -6,10 +6,10 @@
 #include "geometry/convex/convex_overlap.h"
 #include "geometry/primitive/box_tree.h"
 #include "geometry/primitive/segment_pair.h"
+#include "geometry/primitive/triangle_nearest.h"
 
-enum { MOST_LEVELS = 5, HALVINGS = 24, MOST_SAMPLES = 2000 };
-/* MOST_SAMPLES of one local search, which can drift along a kink for long. It starts at the deepest sample of all triangles; the depth is a lower
- * bound if it ends early. */
+enum { MOST_LEVELS = 5, TRIALS = 16, MOST_SAMPLES = 2000 };
+static const double FINEST = 1e-8; /* last step of a local search, relative to the other body's smallest extent */
 /* Largest slope of the distance: that of sampled level sets can exceed 1 by 2 %. */
 static const double SLOPE = 1.02;
 static const double FINE  = 0.125; /* triangles are sampled down to this share of the other body's smallest extent */
@@ -68,7 +68,7 @@ static void overlap_walls(const overlap_shape *a, const overlap_shape *walls, ov
 typedef struct {
   const overlap_shape *to;
   int32_t              hint;
-  double               phi, x[3], finest;
+  double               phi, x[3], finest, to_size;
   int64_t              triangle;
 } deepest_sample;
 
@@ -113,27 +113,27 @@ static void sample_triangle(deepest_sample *s, int64_t triangle, const double *p
   sample_triangle(s, triangle, r, rp, qr, level + 1);
 }
 
-/* Pattern search from the deepest sample within its triangle (p, q, r). */
+/* Direct search from the deepest sample within its triangle (p, q, r), with directions that differ by the golden angle. They become dense, so that the
+ * search follows kinks of the distance, along which few directions descend. A step is doubled after a success and halved after TRIALS failures. */
 static void improve_sample(deepest_sample *s, const double *p, const double *q, const double *r)
 {
-  static const double step[6][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, -1}, {-1, 1}};
-  double              e[3], f[3], d[3], at[2];
-  v3_sub(e, q, p), v3_sub(f, r, p), v3_sub(d, s->x, p);
-  const double ee = v3_dot(e, e), ff = v3_dot(f, f), ef = v3_dot(e, f), de = v3_dot(d, e), df = v3_dot(d, f), det = ee * ff - ef * ef;
-  if (!(det > 0.0)) return;
-  at[0] = (de * ff - df * ef) / det, at[1] = (df * ee - de * ef) / det;
-  double h = 0.25;
-  for (int k = 0, n = 0; k < HALVINGS && n < MOST_SAMPLES;) {
-    bool is_better = false;
-    for (int i = 0; i < 6 && !is_better; ++i, ++n) {
-      const double u = at[0] + h * step[i][0], v = at[1] + h * step[i][1], before = s->phi;
-      double       x[3];
-      if (u < 0.0 || v < 0.0 || u + v > 1.0) continue;
-      for (int c = 0; c < 3; ++c) x[c] = p[c] + u * e[c] + v * f[c];
-      is_better = evaluate_sample(s, x, s->triangle) < before;
-      if (is_better) at[0] = u, at[1] = v;
-    }
-    if (!is_better) h *= 0.5, ++k;
+  const double golden_angle = M_PI * (3.0 - sqrt(5.0));
+  double       e[3], f[3], n[3];
+  v3_sub(e, q, p), v3_sub(f, r, p), v3_cross(n, e, f);
+  const double size = v3_norm(e);
+  if (!(v3_norm(n) > 0.0)) return;
+  v3_cross(f, n, e);
+  v3_scale(e, 1.0 / size, e), v3_scale(f, 1.0 / v3_norm(f), f);
+  double h       = 0.25 * fmax(size, v3_norm(n) / size);
+  int    n_fails = 0;
+  for (int i = 0; i < MOST_SAMPLES && h > FINEST * s->to_size; ++i) {
+    const double angle = i * golden_angle, before = s->phi;
+    double       x[3], w[3];
+    v3_copy(x, s->x), v3_axpy(x, h * cos(angle), e), v3_axpy(x, h * sin(angle), f);
+    (void)triangle_nearest(p, q, r, x, w);
+    for (int c = 0; c < 3; ++c) x[c] = w[0] * p[c] + w[1] * q[c] + w[2] * r[c];
+    if (evaluate_sample(s, x, s->triangle) < before) h *= 2.0, n_fails = 0;
+    else if (++n_fails == TRIALS) h *= 0.5, n_fails = 0;
   }
 }
 
@@ -170,7 +170,8 @@ static void sample_range(deepest_sample *s, const overlap_shape *a, int64_t lo, 
 
 static void overlap_surface(const overlap_shape *a, const overlap_shape *to, overlap *out)
 {
-  deepest_sample s = {.to = to, .hint = -1, .phi = INFINITY, .triangle = -1, .finest = FINE * (isfinite(to->size) ? to->size : 0.0)};
+  const double   size = isfinite(to->size) ? to->size : 0.0;
+  deepest_sample s    = {.to = to, .hint = -1, .phi = INFINITY, .triangle = -1, .finest = FINE * size, .to_size = size};
   if (a->mesh->n_triangles > 0 && bound_range(&s, a, 0, a->mesh->n_triangles) < 0.0) sample_range(&s, a, 0, a->mesh->n_triangles);
   if (s.triangle < 0) return;
   const int32_t *v = a->mesh->tri + 3 * s.triangle;

@@ -4,7 +4,8 @@
  *   two bodies of convex solids    shortest translation that separates the deepest pair of solids (convex_overlap.h)
  *   half-space and other body      depth of the deepest vertex, segment end (with its radius) or particle beyond it
  *   other solids                   depth of the deepest point of one surface inside the other, both ways: vertices, points of triangles down to an
- *                                  eighth of the other body's smallest extent, followed by a local search within the triangle
+ *                                  eighth of the other body's smallest extent, followed by a local search within the triangle; a lower
+ *                                  bound: in random triangles at most 1e-3 of that extent too small (test_overlap_pair.c)
  *   fibres and solids              radius minus the signed distance of the deepest point of an axis
  *   fibres and fibres              sum of the radii minus the distance of the axes; within one strand, only points separated by an arc of
  *                                  pi radii or more, as in fibre_contact.h

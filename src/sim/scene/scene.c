@@ -423,6 +423,13 @@ PetscErrorCode scene_survey(const scene *s, body_survey **survey)
   const PetscErrorCode error = body_survey_create(&in, survey);
   MEMORY_FREE(&of, &is_part, &entry);
   PetscCall(error);
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const material *m = s->bodies[i].material;
+    if (!s->bodies[i].body || s->bodies[i].kind->material != BODY_MATERIAL_WITH_LAW || !m || !m->law || !m->law->wave_speed) continue;
+    if (s->bodies[i].body->ops->segments) continue;
+    (*survey)[i].density    = m->density;
+    (*survey)[i].wave_speed = m->law->wave_speed(m->constants, m->density);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,8 +16,8 @@ struct scene_overlaps {
   scene_overlap *list, *before; /* of the last search; of the search before */
   overlap_scene  scene;
   int64_t        n_rest;
-  int32_t       *rest_pair;  /* [n_rest][2] */
-  double        *rest_depth; /* [n_rest] */
+  int32_t       *rest_pair;                   /* [n_rest][2] */
+  double        *rest_depth, *rest_reduction; /* [n_rest] */
 };
 
 PetscErrorCode scene_overlaps_create(const overlap_scene *s, body *const *bodies, scene_overlaps **out)
@@ -41,7 +41,8 @@ void scene_overlaps_destroy(scene_overlaps **out)
   scene_overlaps *o = *out;
   for (int i = 0; i < o->n_bodies && o->shape; ++i) overlap_shape_clear(&o->shape[i]);
   for (int k = 0; k < 6; ++k) memory_free(&o->box[k]);
-  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->before, &o->rest_pair, &o->rest_depth, out);
+  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->before, &o->rest_pair, &o->rest_depth, &o->rest_reduction,
+              out);
 }
 
 static bool is_on_grid(const scene_overlaps *o, int a, int b)
@@ -221,9 +222,12 @@ static PetscErrorCode set_laws(void *context)
   const scene_overlaps *o = context;
   const int64_t         n = o->n_bodies;
   for (int64_t k = 0; k < o->n_rest; ++k) {
-    const int32_t *pair                              = o->rest_pair + 2 * k;
-    o->scene.law[pair[0] * n + pair[1]].rest_overlap = o->rest_depth[k];
-    o->scene.law[pair[1] * n + pair[0]].rest_overlap = o->rest_depth[k];
+    const int32_t *pair = o->rest_pair + 2 * k;
+    for (int side = 0; side < 2; ++side) {
+      contact_law *law    = &o->scene.law[pair[side] * n + pair[1 - side]];
+      law->rest_overlap   = o->rest_depth[k];
+      law->rest_reduction = o->rest_reduction[k];
+    }
   }
   return PETSC_SUCCESS;
 }
@@ -240,7 +244,8 @@ PetscErrorCode scene_overlaps_begin(scene_overlaps *o, field_table *fields)
   PetscFunctionBegin;
   for (int64_t k = 0; k < o->n; ++k) o->n_rest += has_rest(o, &o->list[k]);
   if (o->n_rest == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MEMORY_ALLOC("rest overlaps", ARRAY(o->rest_pair, 2 * o->n_rest), ARRAY(o->rest_depth, o->n_rest)));
+  PetscCall(MEMORY_ALLOC("rest overlaps", ARRAY(o->rest_pair, 2 * o->n_rest), ARRAY(o->rest_depth, o->n_rest),
+                         ARRAY(o->rest_reduction, o->n_rest)));
   for (int64_t k = 0, r = 0; k < o->n; ++k) {
     if (!has_rest(o, &o->list[k])) continue;
     o->rest_pair[2 * r] = o->list[k].a, o->rest_pair[2 * r + 1] = o->list[k].b;
@@ -250,6 +255,8 @@ PetscErrorCode scene_overlaps_begin(scene_overlaps *o, field_table *fields)
   group->restored = set_laws;
   PetscCall(field_table_add(fields, group, "depth", "m", FIELD_F64, 1, &o->rest_depth, FIELD_CHECKPOINT,
                             "overlap at the start of the run that is not yet corrected"));
+  PetscCall(field_table_add(fields, group, "reduction", "m", FIELD_F64, 1, &o->rest_reduction, FIELD_CHECKPOINT,
+                            "reduction of this depth after the last step"));
   PetscCall(set_laws(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,7 +271,17 @@ void scene_overlaps_relax(scene_overlaps *o, double dt)
     double         depth = 0.0;
     for (int64_t k = 0; k < o->n; ++k)
       if (o->list[k].a == pair[0] && o->list[k].b == pair[1]) depth = o->list[k].at.depth;
-    o->rest_depth[r] = fmax(0.0, fmin(o->rest_depth[r] - speed * dt, depth));
+    const double before  = o->rest_depth[r];
+    o->rest_depth[r]     = fmax(0.0, fmin(before - speed * dt, depth));
+    o->rest_reduction[r] = before - o->rest_depth[r];
   }
   (void)set_laws(o);
+}
+
+double scene_overlaps_reduction(const scene_overlaps *o, int a, int b)
+{
+  const int32_t low = a < b ? a : b, high = a < b ? b : a;
+  for (int64_t k = 0; k < o->n; ++k)
+    if (o->list[k].a == low && o->list[k].b == high) return fmax(0.0, o->list[k].before - o->list[k].at.depth);
+  return 0.0;
 }

@@ -34,6 +34,8 @@ PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial,
  * rest depth by speed dt, and to the present depth. speed: contact.overlap_correction_speed, or acceleration_scale dt. */
 PetscErrorCode scene_overlaps_begin(scene_overlaps *o, field_table *fields);
 void           scene_overlaps_relax(scene_overlaps *o, double dt);
+/* Bodies a and b whose overlap the job permits: reduction of the overlap since the search before the last one, at least 0 [m]. */
+double scene_overlaps_reduction(const scene_overlaps *o, int a, int b);
 /* True if some pair had a permitted overlap at the start. */
 bool scene_overlaps_has_rest(const scene_overlaps *o);
 /* Results of the last search. */

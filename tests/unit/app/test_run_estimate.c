@@ -57,16 +57,18 @@ static void test_seconds(void **state)
   assert_no_leak();
 }
 
-/* Impulses of formulation hybrid: twice the time per unit. A cube of 2^3 cells has 27 nodes. */
+/* Impulses of formulation hybrid: more time per unit, most with gravity, which presses bodies together. A cube of 2^3 cells has 27 nodes. */
 static void test_impulses(void **state)
 {
   (void)state;
 #define SOFT "  c: {kind: fem, material: soft, spacing: 0.5, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
   const run_estimate coulomb  = estimate(HEAD("hybrid", "1") SOFT "solver: {hybrid: {contact: coulomb}}\n"),
-                     impulses = estimate(HEAD("hybrid", "1") SOFT "solver: {hybrid: {contact: impulses}}\n");
+                     impulses = estimate(HEAD("hybrid", "1") SOFT "solver: {hybrid: {contact: impulses}}\n"),
+                     floating = estimate(HEAD("hybrid", "1") SOFT "solver: {hybrid: {contact: impulses}}\ngravity: [0, 0, 0]\n");
   assert_close(coulomb.units, impulses.units, 0.0);
   assert_close(coulomb.seconds, 1000 * (5e-4 + 5.5e-6 * coulomb.units), 1e-12);
-  assert_close(impulses.seconds, 1000 * (5e-4 + 1.1e-5 * coulomb.units), 1e-12);
+  assert_close(impulses.seconds, 1000 * (5e-4 + 2.3e-5 * coulomb.units), 1e-12);
+  assert_close(floating.seconds, 1000 * (5e-4 + 6e-6 * coulomb.units), 1e-12);
   assert_no_leak();
 }
 

@@ -310,6 +310,55 @@ static void test_csg_and_pose(void **state)
   assert_no_leak();
 }
 
+/* The part of a combination near a ball has the same values and gradients in it, to the bit, and consists of one solid in most of them;
+ * level_set_implicit has the sign of phi. A full pool gives the whole combination. */
+static void test_within(void **state)
+{
+  (void)state;
+  const double    radii[3] = {0.3, 0.15, 0.4}, zero[3] = {0}, up[3] = {0, 0, 1}, along[3] = {-0.5, 0.1, 0.6}, radius[3] = {0.4, 0.2, 0.5};
+  level_set      *child[6] = {NULL}, *all = NULL, *body = NULL, *s = NULL, *p = NULL;
+  double          R[9];
+  int             n_small = 0;
+  const double    move[3] = {0.1, 0.2, -0.1};
+  level_set_pool *pool    = NULL;
+  assert_ok(memory_alloc("test", 1, sizeof *pool, &pool));
+  for (int i = 0; i < 6; ++i) {
+    double c[3];
+    random_point(c, -0.7, 0.7);
+    assert_ok(level_set_ellipsoid(c, radii, &child[i]));
+  }
+  assert_ok(level_set_union(6, child, &all));
+  assert_ok(level_set_revolution(zero, up, 3, along, radius, &body));
+  assert_ok(level_set_difference(body, all, &s));
+  rotation(R);
+  assert_ok(level_set_transform(s, move, R, &p));
+  for (int i = 0; i < 400; ++i) {
+    double       c[3];
+    const double r = uniform(0.01, 0.1);
+    random_point(c, -1.0, 1.0);
+    pool->used            = 0;
+    const level_set *part = level_set_within(p, c, r, pool);
+    n_small += pool->used > 0;
+    for (int k = 0; k < 20; ++k) {
+      double x[3], g[3], h[3];
+      do random_point(x, -r, r);
+      while (v3_norm(x) > r);
+      v3_add(x, x, c);
+      const double v = level_set_eval(p, x, g, NULL);
+      assert_true(level_set_eval(part, x, h, NULL) == v);
+      for (int q = 0; q < 3; ++q) assert_true(g[q] == h[q]);
+      assert_int_equal(level_set_implicit(part, x) < 0.0, v < 0.0);
+      assert_int_equal(level_set_implicit(p, x) < 0.0, v < 0.0);
+    }
+    pool->used = (int)(sizeof pool->slot / sizeof *pool->slot) - 2;
+    assert_ptr_equal(level_set_within(p, c, r, pool), p);
+  }
+  assert_true(n_small > 350);
+  memory_free(&pool);
+  level_set_destroy(&p);
+  assert_no_leak();
+}
+
 /* The spline passes through its samples, is C2, reproduces linear functions, and its error falls as spacing^4. */
 static double sampled_sphere_error(int64_t n_half, double *gradient_error)
 {
@@ -476,5 +525,6 @@ static void test_from_mesh(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution),
-          cmocka_unit_test(test_errors), cmocka_unit_test(test_csg_and_pose), cmocka_unit_test(test_sampled_order),
-          cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan), cmocka_unit_test(test_from_mesh))
+          cmocka_unit_test(test_errors), cmocka_unit_test(test_csg_and_pose), cmocka_unit_test(test_within),
+          cmocka_unit_test(test_sampled_order), cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan),
+          cmocka_unit_test(test_from_mesh))

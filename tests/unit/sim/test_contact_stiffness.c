@@ -29,6 +29,23 @@ static void test_impact(void **state)
   assert_no_leak();
 }
 
+/* A deformable body exerts at most rho c (c + v) on the area s^2 of each point; the points of a rigid body do not limit the length. */
+static void test_deformable(void **state)
+{
+  body_survey b[] = {block, block};
+  (void)state;
+  b[0].v[2] = -3.0, b[0].is_rigid = true, b[0].spacing = 0.001;
+  b[1].spacing = 0.01, b[1].density = 1000.0, b[1].wave_speed = 40.0;
+  const double k = contact_stiffness_of(b, 0, 1);
+  assert_close(contact_length_of(b, 0, 1), 0.01, 1e-16);
+  assert_close(1000.0 * 40.0 * 43.0 * 1e-4 / k, 0.1 * 0.01, 1e-15);
+  b[1].wave_speed = 1e6; /* stiffer than needed to stop the mass of the smaller body */
+  assert_close(1.0 * 9.0 / (4.0 * contact_stiffness_of(b, 0, 1)), 1e-6, 1e-17);
+  b[1].wave_speed = 1e-3; /* the static limit remains */
+  assert_close(contact_stiffness_of(b, 0, 1), 9.81 / (4.0 * 0.01 * 0.01), 1e-9);
+  assert_no_leak();
+}
+
 /* The load is that of the body that carries less; the length that of the finer spacing. */
 static void test_load_and_length(void **state)
 {
@@ -43,4 +60,5 @@ static void test_load_and_length(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_static_penetration), cmocka_unit_test(test_impact), cmocka_unit_test(test_load_and_length))
+TEST_MAIN(cmocka_unit_test(test_static_penetration), cmocka_unit_test(test_impact), cmocka_unit_test(test_deformable),
+          cmocka_unit_test(test_load_and_length))
