@@ -12,6 +12,13 @@
 #include "core/error.h"
 #include "core/memory.h"
 
+/* Number of random samples or of steps: a fifth under AddressSanitizer, whose run looks for wrong accesses only; the other profiles take all. */
+#ifdef __SANITIZE_ADDRESS__
+#define samples(n) (((n) + 4) / 5)
+#else
+#define samples(n) (n)
+#endif
+
 static inline double test_tolerance_scale(void)
 {
   const char *s = getenv("STICKSLIP_TOLERANCE");
