@@ -96,7 +96,7 @@ rejects() { # NAME JOB "SETTINGS" TEXT...
     result_has "$work/$name" "$text"
   done
   result_has "$work/$name" "exit_code: 4"
-  status 0 "$program" run "$file" $settings --set time.retry.halvings=1 --set time.retry.accept_unconverged=true --out "$work/$name" --force --no-picture
+  status 0 "$program" run "$file" $settings --set time.retry.halvings=1 --set time.retry.accept_unconverged=smallest_step --out "$work/$name" --force --no-picture
   says "finished, see quality: "; above "$work/$name" steps_above_tolerance 0; above "$work/$name" step_halvings 0
   pass "$name: unconverged steps are rejected, or accepted and reported"
 }

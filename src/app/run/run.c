@@ -663,7 +663,9 @@ static PetscErrorCode run_write_failure(const run *r, const step_status *status,
            "%s%s\nThe newest checkpoint contains the state before this step. A smaller time.step, more time.retry.halvings or %s\n"
            "may help: stickslip resume %s --set time.step=...\n%s",
            what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir,
-           is_unconverged(status) ? "time.retry.accept_unconverged=true accepts such steps and reports them in the quality block.\n" : "");
+           is_unconverged(status)
+               ? "time.retry.accept_unconverged=smallest_step accepts such steps and reports them in the quality block.\n"
+               : "");
   size_t n = strlen(text);
   if (status->where >= 0)
     snprintf(text + n, sizeof text - n, "index of the first point that violates the condition: %lld\n", (long long)status->where);
@@ -748,12 +750,13 @@ static void log_rejection(const run *r, double t, double h, const step_status *s
 enum { STALL_LEVELS = 2 };
 
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
- * one level lower. The smallest substep may accept unconverged states (time.retry.accept_unconverged). After a negative status *report is that of the
+ * one level lower. Unconverged states are accepted as time.retry.accept_unconverged states. After a negative status *report is that of the
  * rejected attempt. The position inside the step is an integer number of smallest substeps, so it is exact. */
 static PetscErrorCode advance_one_step(run *r, step_status *status, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
   const double  t0 = run_time(r), dt = r->job->scene.time->step;
+  const int     accept    = r->job->scene.time->retry->accept_unconverged;
   const int64_t max_level = r->job->scene.time->retry->halvings, whole = (int64_t)1 << max_level;
   int64_t       level = *r->state.level > 0 ? *r->state.level - 1 : 0, at = 0;
   memset(report, 0, sizeof *report);
@@ -765,8 +768,8 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
     const double  t = t0 + dt * ((double)at / (double)whole), h = dt * ((double)part / (double)whole);
     step_report   one;
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
-    r->formulation->accepts_unconverged = r->job->scene.time->retry->accept_unconverged && level == max_level;
-    r->formulation->repeats_stalled     = level < STALL_LEVELS && level < max_level;
+    r->formulation->accepts_unconverged = accept == ACCEPT_ALWAYS || (accept == ACCEPT_SMALLEST_STEP && level == max_level);
+    r->formulation->repeats_stalled     = level < STALL_LEVELS && level < max_level && accept != ACCEPT_ALWAYS;
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;

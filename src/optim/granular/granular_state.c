@@ -181,6 +181,11 @@ enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* see n_grown */
 #define MIXED 0.7                            /* damping: fraction of p - support; 0.5 is slower in heaps, 1 does not converge in silos */
 #define SHRINK_MOST                                                                                                                        \
   0.7 /* bounds of the extrapolated support over damped_support: this and its inverse; from a support of 0 there is no return */
+/* Iterations without a smaller max |p - support| after which the support moves by the fraction PLAIN towards p, without extrapolation, until the error is
+ * smaller again. Sand in a rotating drum: the extrapolated iteration remains at an error of 0.03 p_max for 200 iterations, in steps of any length. With
+ * PLAIN 0.3, 0.4, 0.5 and 0.7 it converges to 1e-3 after about 110 iterations. In a silo 0.3 and 0.4 converge, 0.5 does not. */
+enum { IDLE_MAX = 25 };
+#define PLAIN 0.4
 #define WORSE_MAX 2.0 /* ratio of max |p - support| to its smallest value above which the Anderson history is cleared */
 
 PetscErrorCode granular_support_create(granular_solver *S)
@@ -198,7 +203,7 @@ PetscErrorCode granular_support_start(granular_solver *S, bool is_accelerated)
   PetscFunctionBegin;
   if (is_accelerated && !S->past.f) PetscCall(anderson_create(S->f->n_cells, MEMORY, &S->past));
   anderson_reset(&S->past);
-  S->is_accelerated = is_accelerated, S->min_support_error = INFINITY, S->n_grown = 0;
+  S->is_accelerated = is_accelerated, S->min_support_error = S->least_support_error = INFINITY, S->n_grown = 0, S->n_idle = 0;
   granular_copy(S->support, S->x->p, S->f->n_cells);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -207,7 +212,14 @@ double granular_support_error(const granular_solver *S) { return team_max_differ
 
 static void extrapolate_support(granular_solver *S)
 {
-  const double miss = granular_support_error(S);
+  const double miss      = granular_support_error(S);
+  S->n_idle              = miss < S->least_support_error ? 0 : S->n_idle + 1;
+  S->least_support_error = fmin(S->least_support_error, miss);
+  if (S->n_idle >= IDLE_MAX) {
+    anderson_reset(&S->past);
+    GRANULAR_FOR(c, S->f->n_cells) S->support[c] += PLAIN * (S->x->p[c] - S->support[c]);
+    return;
+  }
   if (miss > WORSE_MAX * S->min_support_error) {
     anderson_reset(&S->past);
     S->min_support_error = miss;

@@ -58,6 +58,8 @@ typedef struct granular_solver {
   double  *support, *damped_support, *one; /* [n_cells] support [Pa], its damped update (input of Anderson), weights of its norm (all 1) */
   anderson past;                           /* earlier supports */
   double   min_support_error;              /* smallest max |p - support| since the last reset of `past` [Pa] */
+  double   least_support_error;            /* smallest max |p - support| of all iterations [Pa] */
+  int64_t  n_idle;                         /* iterations since then */
   int      n_grown;                        /* number of outer iterations with a larger change than the previous one */
   bool     is_accelerated;                 /* the support is extrapolated (Anderson) */
   bool     is_unified;                     /* p and lambda are solved together from now on */

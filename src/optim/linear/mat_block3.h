@@ -5,7 +5,7 @@
  * products run on one thread. Columns ascend within a row, without repetition.
  *
  * Assembly: mat_block3_pattern builds the pattern from a list of (row, column) pairs and returns the slot (index in col) of each pair. Then add 3x3
- * blocks to values[9*slot] (mat_block3_values) and call MatAssemblyBegin and MatAssemblyEnd. MatConvert to MATSEQBAIJ or MATSEQAIJ is supported. */
+ * blocks to values[9*slot] (mat_block3_values) and call MatAssemblyBegin and MatAssemblyEnd. MatConvert to MATSEQAIJ is supported. */
 #ifndef SS_OPTIM_LINEAR_MAT_BLOCK3_H
 #define SS_OPTIM_LINEAR_MAT_BLOCK3_H
 #include "core/error.h"

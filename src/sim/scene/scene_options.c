@@ -7,12 +7,16 @@
 
 /* --- time ---------------------------------------------------------------------------------------------------------- */
 
+static const char *const accept_choices[] = {
+    [ACCEPT_NEVER] = "never", [ACCEPT_SMALLEST_STEP] = "smallest_step", [ACCEPT_ALWAYS] = "always", NULL};
+static const char *const accept_help[] = {"the step is halved; if the smallest step fails, too, the run stops with exit code 4",
+                                          "the step is halved; the best state of the smallest step is accepted",
+                                          "the step is not halved, as in methods with a fixed number of iterations", NULL};
 static const key_spec retry_keys[] = {
   {.name = "halvings", .type = KEY_INT, .offset = offsetof(retry_options, halvings), .fallback = "6", .min = 0, .max = 20,
    .help = "how often the step may be halved after failures before the run stops"},
-  {.name = "accept_unconverged", .type = KEY_BOOL, .offset = offsetof(retry_options, accept_unconverged), .fallback = "false",
-   .help = "true: if the solver does not converge in the smallest step, its best state is accepted and counted in the quality block; "
-           "false: the run stops with exit code 4"},
+  {.name = "accept_unconverged", .type = KEY_ENUM, .offset = offsetof(retry_options, accept_unconverged), .choices = accept_choices,
+   .choice_help = accept_help, .fallback = "never", .help = "whether the best state of a step is accepted if its solver does not converge. Such steps are counted in the quality block"},
   KEYS_END};
 static const key_table retry_table = {.name = "time.retry", .help = "What happens when a step fails: it is rolled back and "
                                                                     "repeated in substeps of half its length.",
