@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-/* Number of random samples or of steps: a fifth under AddressSanitizer, whose run looks for wrong accesses only; the other profiles take all. */
+/* Number of random samples: a fifth under AddressSanitizer, whose run looks for wrong accesses only. The other profiles take all. */
 #ifdef __SANITIZE_ADDRESS__
 #define samples(n) (((n) + 4) / 5)
 #else
