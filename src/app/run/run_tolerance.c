@@ -67,7 +67,7 @@ static rejected_error residual_error(const formulation_ops *ops, const solver_op
                           report->residual,
                           run_residual_unit(ops, o),
                           run_tolerance(ops, o),
-                          is_monolith(ops) ? NAN : o->newton->stall_tolerance,
+                          o->newton->stall_tolerance, /* NaN under monolith, which removes the key */
                           run_tolerance_key(ops),
                           "solver.newton.stall_tolerance"};
 }

@@ -278,7 +278,7 @@ static void compute_first_gradient(granular_solver *S, granular_gradient *w)
 }
 
 /* One iteration: repeat the step with larger L until L exceeds the curvature along the step, then update momentum and iterates.
- * Returns the largest |step|_F of a cell. */
+ * Returns the largest |step|_F of a cell, infinite if a value is not finite. */
 static double take_accelerated_step(granular_solver *S, granular_gradient *w, double *momentum)
 {
   double             curvature, beta, next_momentum;
@@ -298,7 +298,7 @@ static double take_accelerated_step(granular_solver *S, granular_gradient *w, do
   rotate_iterates(&w->next, &w->s, &w->old), rotate_iterates(&w->u_next, &w->u, &w->u_old),
       rotate_iterates(&w->force_next, &w->force, &w->force_old);
   ++S->r->s_iterations;
-  return sums.largest;
+  return isfinite(sums.size2) ? sums.largest : INFINITY; /* the maximum ignores NaN */
 }
 
 /* Initial guess: the current stress, scaled into the cones of the current radii. Also sets the velocities without stress. */
@@ -335,7 +335,10 @@ static PetscErrorCode solve_stress_by_gradient(granular_solver *S, double *undam
   PetscFunctionBegin;
   *undamped = 0.0;
   start_iterations(S, w);
-  for (int64_t it = 0; it < S->o->gradient->max_iterations && step > end; ++it) step = take_accelerated_step(S, w, &momentum);
+  for (int64_t it = 0; it < S->o->gradient->max_iterations && step > end; ++it) {
+    step = take_accelerated_step(S, w, &momentum);
+    if (!isfinite(step)) break;
+  }
   granular_copy(S->x->s, w->s, S->f->n_stress);
   granular_copy(S->u, w->u, S->f->n_faces);
   if (S->f->n_bodies > 0) {

@@ -64,5 +64,46 @@ static void test_missing_values(void **state)
        2, expected);
 }
 
+/* A condition of `until` is no error of its own if its measure was removed, because of an error in it or in its body. */
+static void test_condition_of_removed_measures(void **state)
+{
+  (void)state;
+  static const char *const in_measure[] = {"measure.z.quantity"}, *const in_body[] = {"bodies.cube.kind"};
+  find(HEAD BODIES "contact: {friction: 0.3, stiffness: 1.0e4}\nmeasure: {z: {quantity: positon, body: ball, direction: [0, 0, 1]}}\n"
+                   "until: {when: \"z < 0.1\"}\n",
+       1, in_measure);
+  find(HEAD BODIES "  cube: {kind: rigd, material: wood, shape: {box: {min: [3, 3, 3], max: [4, 4, 4]}}}\n"
+                   "contact: {friction: 0.3, stiffness: 1.0e4}\nmeasure: {z: {quantity: position, body: cube, direction: [0, 0, 1]}}\n"
+                   "until: {when: \"z < 0.1\"}\n",
+       1, in_body);
+}
+
+/* Only the entry with the error is removed: the other one has an error of a later stage. Entries of one line differ in their columns. */
+static void test_entries_beside_removed_ones(void **state)
+{
+  (void)state;
+  static const char *const        bodies[] = {"bodies.cube.kind", "no material is called \"wod\""},
+                           *const pairs[]  = {"contact.pairs[0].friction: -1 is out of range", "in use is called \"bal\""};
+  find(HEAD "bodies: {ball: {kind: rigid, material: wod, shape: {sphere: {center: [0, 0, 1], radius: 0.1}}}, "
+            "cube: {kind: rigd, material: wood, shape: {box: {min: [3, 3, 3], max: [4, 4, 4]}}}}\n"
+            "contact: {friction: 0.3, stiffness: 1.0e4}\n",
+       2, bodies);
+  find(HEAD BODIES "contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [floor, ball], friction: -1}, {between: [floor, bal]}]}\n",
+       2, pairs);
+}
+
+/* The bodies of a removed material are removed, and with them their pairs. */
+static void test_removed_material(void **state)
+{
+  (void)state;
+  static const char *const expected[] = {"materials.lead.density"};
+  find("stickslip: 1\nname: test\nformulation: penalty\ntime: {end: 1, step: 1.0e-3}\n"
+       "materials: {wood: {model: rigid, density: 1000}, lead: {model: rigid, density: -1}}\n" BODIES
+       "  cube: {kind: rigid, material: lead, shape: {box: {min: [3, 3, 3], max: [4, 4, 4]}}}\n"
+       "contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [lead, ball], friction: 0.1}]}\n",
+       1, expected);
+}
+
 TEST_MAIN(cmocka_unit_test(test_sound_job), cmocka_unit_test(test_all_stages), cmocka_unit_test(test_references_to_removed_bodies),
-          cmocka_unit_test(test_missing_values))
+          cmocka_unit_test(test_missing_values), cmocka_unit_test(test_condition_of_removed_measures),
+          cmocka_unit_test(test_entries_beside_removed_ones), cmocka_unit_test(test_removed_material))

@@ -52,12 +52,38 @@ static void test_contact_problems(void **state)
   expect("exact", "solver: {friction: {error: scaled}}\n", status, &r,
          "the friction solver did not converge: error of the friction problem 0.002, accepted up to 1e-07, see "
          "solver.exact.expert.friction_stall_tolerance");
+  expect("exact", "solver: {friction: {error: siconos}}\n", status, &(step_report){.friction_error = 5e-3, .friction_error_siconos = 3e-3},
+         "the friction solver did not converge: error of the friction problem 0.003, accepted up to 1e-07, see "
+         "solver.exact.expert.friction_stall_tolerance");
   expect("exact", "solver: {friction: {error: absolute, tolerance: 1.0e-4}}\n", status, &r,
          "the friction solver did not converge: error of the friction problem 0.004, accepted up to 0.001, see "
          "solver.exact.expert.friction_stall_tolerance");
   expect("convex", "solver: {convex: {tolerance: 1.0e-5, expert: {stall_tolerance: 2.0e-3}}}\n", status, &r,
          "the friction solver did not converge: error of the contact problem 0.005, accepted up to solver.convex.expert.stall_tolerance "
          "0.002");
+  assert_no_leak();
+}
+
+/* penalty: the unit is that of its norm. */
+static void test_norm_of_penalty(void **state)
+{
+  (void)state;
+  const step_status status = {STEP_NOT_CONVERGED, "ball", -1};
+  expect("penalty", "solver: {penalty: {expert: {norm: impulse}}}\n", status, &(step_report){.residual = 0.3},
+         "the nonlinear solver did not converge in body ball: residual 0.3 N s, accepted up to 0.01 = 10 * solver.newton.tolerance");
+  assert_no_leak();
+}
+
+/* monolith has one tolerance, relative to the scale of the solution: keys of Newton's method have no effect. */
+static void test_monolith(void **state)
+{
+  (void)state;
+  const step_status status = {STEP_NOT_CONVERGED, "sand", -1};
+  const step_report r      = {.residual = 0.3};
+  const char       *solver = "solver: {newton: {stall_tolerance: 0.5}, monolith: {tolerance: 2.0e-5}}\n";
+  expect("monolith", solver, status, &r,
+         "the nonlinear solver did not converge in body sand: residual 0.3 of the scale of the solution, accepted up to 0.0002 = 10 * "
+         "solver.monolith.tolerance");
   assert_no_leak();
 }
 
@@ -77,4 +103,5 @@ static void test_other_reasons(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_residual), cmocka_unit_test(test_contact_problems), cmocka_unit_test(test_other_reasons))
+TEST_MAIN(cmocka_unit_test(test_residual), cmocka_unit_test(test_contact_problems), cmocka_unit_test(test_norm_of_penalty),
+          cmocka_unit_test(test_monolith), cmocka_unit_test(test_other_reasons))

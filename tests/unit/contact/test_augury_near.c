@@ -550,13 +550,12 @@ static void contact_with_a_continuum_only_on_approach(void **state)
 
 /* One triangle and a continuum of one node, wherever that is: it is near within a cell and a half of the triangle's box, blocks of the
  * grid notwithstanding; and so for the first or last of many. */
-static void all_nodes_near_an_element_are_found(void **state)
+static void find_nodes_near_element(const int32_t element[3])
 {
-  (void)state;
   const double          x[9] = {0.2, 0.3, 0.1, 4.6, 1.9, 0.4, 2.1, 5.2, 3.3}, v[9] = {0, 0, -1, 0, 0, -1, 0, 0, -1}, mass[3] = {1, 1, 1};
   const double          low[3] = {0.2 - 1.5, 0.3 - 1.5, 0.1 - 1.5}, high[3] = {4.6 + 1.5, 5.2 + 1.5, 3.3 + 1.5};
-  const int32_t         element[3] = {0, 1, 2}, body[3] = {0, 0, 0};
-  const augury_boundary b = {.n_nodes = 3, .n_elements = 1, .element = element, .mass = mass};
+  const int32_t         body[3] = {0, 0, 0};
+  const augury_boundary b       = {.n_nodes = 3, .n_elements = 1, .element = element, .mass = mass};
   enum { FAR = 2 };
   int32_t      node[1 + FAR][3] = {{0}, {90, 90, 90}, {-90, -90, -90}};
   const double weight[1 + FAR] = {1, 1, 1}, outward[1 + FAR][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
@@ -581,6 +580,13 @@ static void all_nodes_near_an_element_are_found(void **state)
   assert_true(n_found > 300);
   augury_near_destroy(&near);
   assert_no_leak();
+}
+
+/* The lowest and the highest corner at each place of the element. */
+static void all_nodes_near_an_element_are_found(void **state)
+{
+  (void)state;
+  for (int32_t k = 0; k < 3; ++k) find_nodes_near_element((const int32_t[3]){k, (k + 1) % 3, (k + 2) % 3});
 }
 
 /* ---- carriers -------------------------------------------------------------------------------------------------------------- */

@@ -101,6 +101,29 @@ static void equals_double_loop(void **unused)
   assert_no_leak();
 }
 
+/* Bodies with one point and without points. */
+static void single_points_are_found(void **unused)
+{
+  (void)unused;
+  scene              s;
+  contact_search    *search;
+  pair_table        *known;
+  contact_candidate *found;
+  int64_t            n;
+  scene_create(&s);
+  s.cloud.n = 1, s.box.n = 0;
+  v3_set(s.cloud.x, -2.9, 0.0, 0.01);
+  assert_ok(contact_search_create(&search));
+  assert_ok(pair_table_create(&known));
+  assert_ok(contact_search_run(search, &s.problem, known, &n, &found));
+  assert_int_equal(n, 1); /* with the plane */
+  assert_true(found[0].i_source == 0 && found[0].i_object == 1);
+  contact_search_destroy(&search);
+  pair_table_destroy(&known);
+  scene_destroy(&s);
+  assert_no_leak();
+}
+
 static void known_pairs_stay(void **unused)
 {
   (void)unused;
@@ -133,4 +156,4 @@ static void known_pairs_stay(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(equals_double_loop), cmocka_unit_test(known_pairs_stay))
+TEST_MAIN(cmocka_unit_test(equals_double_loop), cmocka_unit_test(single_points_are_found), cmocka_unit_test(known_pairs_stay))

@@ -272,6 +272,17 @@ static void test_crossed(void **unused)
     assert_true(edge_pair_collides(star, above, x, false, &before, at));
     assert_int_equal(side, before);
   }
+  for (int narrow = 0; narrow < 4; ++narrow) { /* the edge of one passes the narrow triangles of the other; one that pierces suffices */
+    double x[24], at[2], depth;
+    int    side;
+    roof(x, true, 1, 1, -0.1);
+    roof(x + 12, false, 1, 1, 0.0);
+    for (int i = 2; i < 4; ++i) {
+      if (narrow & 1) x[3 * i + 1] *= 0.05, x[3 * i + 2] = -0.1 + 0.05 * (x[3 * i + 2] + 0.1);
+      if (narrow & 2) x[12 + 3 * i] *= 0.05, x[12 + 3 * i + 2] *= 0.05;
+    }
+    assert_int_equal(edge_pair_is_crossed(star, x, &side, at, &depth), narrow < 3);
+  }
 }
 
 /* The outside at an edge of a closed surface is the sum of the unit normals of its triangles and does not depend on their sizes: one side falls by 37

@@ -154,6 +154,28 @@ static void all_near_points_are_found_at_rest(void **state)
   assert_no_leak();
 }
 
+/* A point on an axis has no normal, and therefore no contact there. */
+static void points_on_axes_have_no_contact(void **state)
+{
+  (void)state;
+  const fibre_point_spot *spot;
+  fibre_points           *p;
+  fibre_contact          *c = make_scene(0.0);
+  assert_ok(fibre_points_create(&p));
+  v3_copy(cloud.x + 3 * 5, x0 + 3 * 4);
+  const int64_t n = run(p, c, 0.003, &spot);
+  for (int64_t j = 0; j < n; ++j) {
+    double arm[3];
+    v3_sub(arm, spot[j].x, spot[j].axis);
+    assert_true(v3_norm(arm) > 0.0);
+    assert_close(v3_norm(spot[j].normal), 1.0, 1e-12);
+  }
+  fibre_points_destroy(&p);
+  fibre_contact_destroy(&c);
+  mock_destroy(&cloud);
+  assert_no_leak();
+}
+
 /* Fast motion: every collision of the sampled trajectory has a contact whose plane the trajectory crosses, and none has two. */
 static void fast_points_do_not_pass_fibres(void **state)
 {
@@ -224,5 +246,5 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(all_near_points_are_found_at_rest), cmocka_unit_test(fast_points_do_not_pass_fibres),
-          cmocka_unit_test(threads_change_no_bit))
+TEST_MAIN(cmocka_unit_test(all_near_points_are_found_at_rest), cmocka_unit_test(points_on_axes_have_no_contact),
+          cmocka_unit_test(fast_points_do_not_pass_fibres), cmocka_unit_test(threads_change_no_bit))

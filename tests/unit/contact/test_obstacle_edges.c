@@ -157,6 +157,16 @@ static void test_tip(void **state)
   assert_spot(contact_set_get(w.set), 0.0, 0.0, -0.002, 0.0, 0.0, 1.0, -0.002);
   assert_int_equal(find(&w, 0.0, 0.0, 0.1 * M_SQRT2 + 0.004, turned), 1);
   assert_spot(contact_set_get(w.set), 0.0, 0.0, 0.004, 0.0, 0.0, 1.0, 0.004);
+  /* closer to a side face than to the bottom, but horizontal normals are not those of a tip with sides of 45 degrees */
+  const int64_t n        = find(&w, 0.0, 0.098, 0.05, straight);
+  int           n_at_tip = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const contact_spot *s = contact_set_get(w.set) + i;
+    if (hypot(s->a.x[0], s->a.x[1]) > 1e-12) continue;
+    assert_spot(s, 0.0, 0.0, -0.05, 0.0, 0.0, 1.0, -0.05);
+    ++n_at_tip;
+  }
+  assert_int_equal(n_at_tip, 1);
   close_world(&w);
 }
 

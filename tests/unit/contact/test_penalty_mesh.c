@@ -240,6 +240,85 @@ static void fast_points_collide_next_to_known_pairs(void **unused)
   assert_no_leak();
 }
 
+static const int32_t tetrahedron[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
+static const double  corner[12]      = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+static void          tetrahedron_surface(const body *b, body_surface *out)
+{
+  (void)b;
+  *out = (body_surface){.n_nodes = 4, .n_triangles = 4, .triangles = tetrahedron, .x = corner, .rest = corner};
+}
+static const body_ops tetrahedron_ops = {.kind = "tetrahedron", .surface = tetrahedron_surface};
+
+/* Points that start inside a closed surface are attached to its nearest point. */
+static void points_inside_are_attached(void **unused)
+{
+  (void)unused;
+  static const double inside[3][3]  = {{0.2, 0.3, 0.02}, {0.01, 0.6, 0.2}, {0.3, 0.02, 0.1}},
+                      nearest[3][3] = {{0.2, 0.3, 0}, {0, 0.6, 0.2}, {0.3, 0, 0.1}};
+  body               b              = {.ops = &tetrahedron_ops, .name = "tetrahedron"};
+  const contact_mesh mesh           = {&b, 0, GROUND};
+  const contact_law  law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
+  const rigid_frame  frame  = mock_frame((double[3]){0.0, 0.0, 0.0}, -1);
+  penalty_contact   *contact;
+  mock_body          cloud;
+  mock_create(&cloud, "cloud", false, 3, 1, 3);
+  const contact_source source = {&cloud.base, -1, POINT};
+  for (int i = 0; i < 3; ++i) cloud.weight[i] = 1.0, cloud.block[i] = i, v3_copy(cloud.x + 3 * i, inside[i]);
+  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
+  assert_ok(penalty_contact_begin_step(contact, 1, &source, 0, NULL, 1, &frame, DT, 0.05, 3));
+  assert_int_equal(contact->mesh->n, 3);
+  for (int64_t i = 0; i < 3; ++i) {
+    const mesh_pair *p    = &contact->mesh->pair[i];
+    double           x[3] = {0.0, 0.0, 0.0};
+    for (int k = 0; k < 3; ++k) v3_axpy(x, p->X.weight[k], corner + 3 * tetrahedron[3 * p->X.triangle + k]);
+    for (int k = 0; k < 3; ++k) assert_close(x[k], nearest[1000 - p->q.key.point][k], 1e-15);
+  }
+  penalty_contact_destroy(&contact);
+  mock_destroy(&cloud);
+  assert_no_leak();
+}
+
+/* Points that stay in contact keep their pairs: no second pair is created, in any order of bodies and points. */
+static void pairs_are_known_in_the_next_step(void **unused)
+{
+  (void)unused;
+  enum { N = 5 };
+  const double       nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, 0, 2, 1, 0};
+  body               b         = {.ops = &roof_ops, .name = "roof", .n_blocks = 6, .first_block = N};
+  const contact_mesh mesh      = {&b, 0, GROUND};
+  const contact_law  law[4]    = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
+  const rigid_frame  frame     = mock_frame((double[3]){0.0, 0.0, 0.0}, -1);
+  penalty_contact   *contact;
+  contact_summary    s;
+  mock_body          cloud;
+  memcpy(roof_x, nodes, sizeof nodes);
+  mock_create(&cloud, "cloud", false, N, 1, N);
+  const contact_source source = {&cloud.base, -1, POINT};
+  for (int i = 0; i < N; ++i) {
+    cloud.weight[i] = 1.0, cloud.block[i] = i;
+    v3_set(cloud.x + 3 * i, 0.2 + 0.15 * i, 0.3, 1e-6);
+  }
+  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
+  for (int step = 0; step < 3; ++step) {
+    double      v[3 * (N + 6)] = {0.0}, g[3 * (N + 6)] = {0.0};
+    step_status status = {STEP_OK, NULL, -1};
+    for (int i = 0; i < N; ++i) v[3 * i + 2] = -(DEPTH + 1e-6) / DT;
+    assert_ok(penalty_contact_begin_step(contact, 1, &source, 0, NULL, 1, &frame, DT, 0.05, N + 6));
+    for (int64_t i = 0; i < contact->mesh->n_candidates; ++i) assert_int_equal(contact->mesh->candidate[i].is_known, step > 0);
+    assert_ok(penalty_contact_residual(contact, v, &frame, g, true, &status));
+    assert_int_equal(status.code, STEP_OK);
+    assert_ok(penalty_contact_settle(contact, v, &frame));
+    assert_ok(penalty_contact_end_step(contact, v, &frame, &s));
+    for (int i = 0; i < N; ++i) v3_axpy(cloud.x + 3 * i, DT, v + 3 * i);
+    assert_int_equal(s.contacts, N);
+  }
+  penalty_contact_destroy(&contact);
+  mock_destroy(&cloud);
+  assert_no_leak();
+}
+
 /* Of two triangles on the trajectory, the point collides with the first one, although the second one is hit more head-on. */
 static void the_first_triangle_counts(void **unused)
 {
@@ -268,6 +347,7 @@ static void the_first_triangle_counts(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(the_first_triangle_counts), cmocka_unit_test(fast_points_collide_next_to_known_pairs),
+TEST_MAIN(cmocka_unit_test(points_inside_are_attached), cmocka_unit_test(pairs_are_known_in_the_next_step),
+          cmocka_unit_test(the_first_triangle_counts), cmocka_unit_test(fast_points_collide_next_to_known_pairs),
           cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface),
           cmocka_unit_test(error_of_a_force_is_reported), cmocka_unit_test(forces_on_triangles_satisfy_the_law))

@@ -308,6 +308,7 @@ static void bad_parameters_are_rejected(void **state)
       {ELASTIC "hardening_deg: 35,-1,0.2,10 ", "h1 >= 0"},
       {ELASTIC "hardening_deg: 35,90,0.2,10 ", "90 degrees"},
       {ELASTIC "hardening_deg: 35,9,0,10 ", "90 degrees"},
+      {ELASTIC "hardening_deg: 76.75,9,0.2,10 ", "90 degrees"}, /* 90.006 at q = 1/0.2 + 10/9 */
   };
   for (int i = 0; i < (int)(sizeof list / sizeof *list); ++i) {
     material *m = NULL;
@@ -317,6 +318,8 @@ static void bad_parameters_are_rejected(void **state)
     if (!strstr(error_message(), list[i][1])) fail_msg("\"%s\" does not say \"%s\"", error_message(), list[i][1]);
   }
   error_clear();
+  material *m = make(ELASTIC "hardening_deg: 76.74,9,0.2,10 "); /* 89.996 */
+  material_destroy(&m);
   assert_no_leak();
 }
 

@@ -140,6 +140,8 @@ static void invalid_grids_are_rejected(void **unused)
   assert_int_equal(mac_grid_create(H, MIN, (int32_t[3]){100000, 100000, 100000}, ROUGH, &g), PETSC_ERR_USER_INPUT);
   assert_int_equal(mac_grid_create(H, MIN, SIZE, half, &g), PETSC_ERR_USER_INPUT);
   mac_grid_destroy(&g);
+  assert_ok(mac_grid_create(H, MIN, (int32_t[3]){1, 1, 1}, ROUGH, &g)); /* one cell is the smallest grid */
+  mac_grid_destroy(&g);
   assert_no_leak();
 }
 

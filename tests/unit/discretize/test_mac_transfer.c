@@ -178,6 +178,29 @@ static void materials_mix(void **state)
   assert_no_leak();
 }
 
+/* Blocks exist as far as a particle may move in half a step, and two cells farther: cfl / 2 + 2 cells along every axis. */
+static void blocks_reach_as_far_as_particles_move(void **state)
+{
+  (void)state;
+  static const double cfl[3] = {0.5, 2.0, 9.0};
+  static const int    n[3] = {24, 24, 24}, reach[3] = {3, 3, 7}, first[3] = {11, 12, 13}, end[3] = {12, 13, 14};
+  material           *m = fixture_sand("sand", 1600.0, 30.0);
+  for (int k = 0; k < 3; ++k) {
+    mac_options o = fixture_options(n, 0.1);
+    mac_domain *d;
+    o.cfl = cfl[k];
+    assert_ok(mac_domain_create(&o, nothing, &d));
+    (void)fixture_fill(d, "sand", m, first, end, 0.0, nothing, 0.0);
+    assert_ok(mac_layout(d));
+    for (int q = 0; q < 27; ++q)
+      assert_true(mac_grid_slot(&d->state.grid, first[0] + reach[k] * (q / 9 - 1), first[1] + reach[k] * (q / 3 % 3 - 1),
+                                first[2] + reach[k] * (q % 3 - 1)) >= 0);
+    mac_domain_destroy(&d);
+  }
+  material_destroy(&m);
+  assert_no_leak();
+}
+
 /* Particles carried round by a steady rotation of the faces: the error of the path falls as dt^2. */
 static double rotation_error(double dt)
 {
@@ -335,6 +358,7 @@ static void place_of_the_box_does_not_matter(void **state)
   material_destroy(&sand);
 }
 
-TEST_MAIN(cmocka_unit_test(place_of_the_box_does_not_matter), cmocka_unit_test(transfers_conserve),
-          cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors), cmocka_unit_test(materials_mix),
-          cmocka_unit_test(advection_is_second_order), cmocka_unit_test(sides_of_the_box), cmocka_unit_test(grains_slide_with_friction))
+TEST_MAIN(cmocka_unit_test(blocks_reach_as_far_as_particles_move), cmocka_unit_test(place_of_the_box_does_not_matter),
+          cmocka_unit_test(transfers_conserve), cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors),
+          cmocka_unit_test(materials_mix), cmocka_unit_test(advection_is_second_order), cmocka_unit_test(sides_of_the_box),
+          cmocka_unit_test(grains_slide_with_friction))

@@ -103,6 +103,11 @@ static void test_blue_noise(void **state)
   assert_ok(sampling_fill(ball, zero, one, volume, &o, &n, x, &each));
   assert_close((double)n, wanted, 0.02 * wanted);
   assert_close((double)n * each, volume, 1e-15);
+  for (int k = 0; k < 3; ++k) { /* up to the surface on both sides */
+    double least = INFINITY, most = -INFINITY;
+    for (int64_t i = 0; i < n; ++i) least = fmin(least, x[k][i]), most = fmax(most, x[k][i]);
+    assert_true(least < 0.25 * h && most > 1.0 - 0.25 * h);
+  }
   double       nearest = INFINITY, mean[3] = {0}, mean_nearest = 0.0;
   const double unit = cbrt(each);
   for (int64_t i = 0; i < n; ++i) {

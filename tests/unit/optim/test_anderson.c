@@ -23,6 +23,26 @@ static void anderson_solves_linear_iterations(void **state)
   assert_no_leak();
 }
 
+/* With one difference the next point is g1 - theta (g1 - g0), and theta minimises the weighted norm of f1 - theta (f1 - f0). */
+static void the_residual_has_the_smallest_norm(void **state)
+{
+  enum { N = 21 }; /* with a remainder after blocks of eight */
+  anderson a;
+  double   x[2][N], g[2][N], weight[N], next[N], above = 0.0, below = 0.0;
+  (void)state;
+  for (int i = 0; i < N; ++i) {
+    weight[i] = 1.0 + i % 4, x[0][i] = sin(i), g[0][i] = x[0][i] + cos(3 * i);
+    x[1][i] = g[0][i], g[1][i] = x[1][i] + 0.5 * cos(3 * i) + 0.2 * sin(5 * i);
+    const double f = g[1][i] - x[1][i], df = f - (g[0][i] - x[0][i]);
+    above += weight[i] * f * df, below += weight[i] * df * df;
+  }
+  assert_ok(anderson_create(N, 1, &a));
+  for (int k = 0; k < 2; ++k) anderson_step(&a, x[k], g[k], weight, next);
+  for (int i = 0; i < N; ++i) assert_close(next[i], g[1][i] - above / below * (g[1][i] - g[0][i]), 1e-11);
+  anderson_destroy(&a);
+  assert_no_leak();
+}
+
 /* Without memory and after a reset the next point is g. */
 static void first_and_memoryless_steps_are_plain(void **state)
 {
@@ -74,5 +94,5 @@ static void equal_bits_on_any_team(void **state)
   memory_free(&weight);
 }
 
-TEST_MAIN(cmocka_unit_test(anderson_solves_linear_iterations), cmocka_unit_test(first_and_memoryless_steps_are_plain),
-          cmocka_unit_test(equal_bits_on_any_team))
+TEST_MAIN(cmocka_unit_test(anderson_solves_linear_iterations), cmocka_unit_test(the_residual_has_the_smallest_norm),
+          cmocka_unit_test(first_and_memoryless_steps_are_plain), cmocka_unit_test(equal_bits_on_any_team))

@@ -157,6 +157,23 @@ static void the_method_is_what_it_says(void **state)
   assert_no_leak();
 }
 
+/* A value that is not finite ends the iteration, and is reported. */
+static void values_that_are_not_finite_are_reported(void **state)
+{
+  scene  t;
+  double undamped;
+  (void)state;
+  for (int kind = 0; kind < 2; ++kind) {
+    scene_create(&t, kind, 30);
+    t.w.x.s[7] = NAN;
+    assert_ok(granular_stress_gradient.solve(&t.S, &undamped));
+    assert_false(t.r.is_finite);
+    assert_int_equal(t.r.s_iterations, 1);
+    scene_destroy(&t);
+  }
+  assert_no_leak();
+}
+
 /* A wrench is the sum over all samples, however many chunks a body has. */
 static void chunks_of_coupled_samples_add_up(void **state)
 {
@@ -177,4 +194,5 @@ static void chunks_of_coupled_samples_add_up(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(the_method_is_what_it_says), cmocka_unit_test(chunks_of_coupled_samples_add_up))
+TEST_MAIN(cmocka_unit_test(values_that_are_not_finite_are_reported), cmocka_unit_test(the_method_is_what_it_says),
+          cmocka_unit_test(chunks_of_coupled_samples_add_up))

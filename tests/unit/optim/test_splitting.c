@@ -92,6 +92,32 @@ static void what_has_no_groups_is_sparse(void **state)
   assert_no_leak();
 }
 
+/* Contacts that are coupled by any one number of their block share a group. */
+static void one_number_couples_contacts(void **state)
+{
+  (void)state;
+  for (int e = 0; e < 9; ++e) {
+    const int64_t  start[3]  = {0, 2, 4};
+    const int32_t  col[4]    = {0, 1, 0, 1};
+    double         value[36] = {0.0}, impulse[3] = {0.0}, u[3] = {0.0}, *states;
+    delassus      *w;
+    contact_groups g;
+    for (int k = 0; k < 9; k += 4) value[k] = value[27 + k] = 2.0;
+    value[9 + e] = value[18 + 3 * (e % 3) + e / 3] = 0.5;
+    assert_ok(delassus_create_blocks(2, start, col, value, 0, &w));
+    assert_ok(contact_groups_create(w, &g));
+    assert_ok(memory_alloc("states", g.n_state, sizeof *states, &states));
+    impulse[e % 3] = 1.0;
+    for (int64_t i = g.side_start[1]; i < g.side_start[2]; ++i) group_side_add_impulse(&g, &g.side[i], states, impulse);
+    for (int64_t i = g.side_start[0]; i < g.side_start[1]; ++i) group_side_gather(&g, &g.side[i], states, u);
+    for (int k = 0; k < 3; ++k) assert_close(u[k], k == e / 3 ? 0.5 : 0.0, 1e-15);
+    memory_free(&states);
+    contact_groups_destroy(&g);
+    delassus_destroy(&w);
+  }
+  assert_no_leak();
+}
+
 /* Every contact once; tasks of one round share no group. */
 static void tasks_of_a_round_do_not_meet(void **state)
 {
@@ -278,7 +304,7 @@ static void more_sweeps_are_never_worse(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(groups_add_up_to_W), cmocka_unit_test(what_has_no_groups_is_sparse),
-          cmocka_unit_test(tasks_of_a_round_do_not_meet), cmocka_unit_test(every_variant_finds_the_solution),
-          cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(limits_are_kept_and_the_best_comes_back),
-          cmocka_unit_test(more_sweeps_are_never_worse))
+TEST_MAIN(cmocka_unit_test(one_number_couples_contacts), cmocka_unit_test(groups_add_up_to_W),
+          cmocka_unit_test(what_has_no_groups_is_sparse), cmocka_unit_test(tasks_of_a_round_do_not_meet),
+          cmocka_unit_test(every_variant_finds_the_solution), cmocka_unit_test(threads_change_no_bit),
+          cmocka_unit_test(limits_are_kept_and_the_best_comes_back), cmocka_unit_test(more_sweeps_are_never_worse))
