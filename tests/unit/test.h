@@ -14,9 +14,9 @@
 
 /* Number of random samples: a fifth under AddressSanitizer, whose run looks for wrong accesses only. The other profiles take all. */
 #ifdef __SANITIZE_ADDRESS__
-#define samples(n) (((n) + 4) / 5)
+#define test_samples(n) (((n) + 4) / 5)
 #else
-#define samples(n) (n)
+#define test_samples(n) (n)
 #endif
 
 static inline double test_tolerance_scale(void)
