@@ -74,6 +74,21 @@ expect heap post '0\.[0-9]*'
 [ "$(grep -c overlaps "$work/out")" = 3 ] || { cat "$work/out"; fail "not three pairs"; }
 pass "convex: FEM in a solid, coincident FEM bodies, particles in a solid"
 
+# Particles of two MPM bodies: in the shape of the other one, by more than the radius of a particle. Bodies with a common face only touch.
+particle_pair() { # Z: bottom of the upper body
+  { head_of convex; echo "  low: {kind: mpm, material: sand, spacing: 0.02, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}
+  high: {kind: mpm, material: sand, spacing: 0.02, shape: {box: {min: [0, 0, $1], max: [0.1, 0.1, 0.2]}}}"; } >"$work/sand.yaml"
+}
+for f in exact convex penalty hybrid; do
+  more=''; [ $f = penalty ] && more='contact.stiffness=1.0e4'
+  particle_pair 0.08; status 2 "$program" check "$work/sand.yaml" --set formulation=$f ${more:+--set $more}
+  expect low high '0\.0[12][0-9]*'
+  says "or permit it: contact.initial_overlap: permit"
+  status 0 "$program" check "$work/sand.yaml" --set formulation=$f --set contact.initial_overlap=permit ${more:+--set $more}
+  particle_pair 0.1; status 0 "$program" check "$work/sand.yaml" --set formulation=$f ${more:+--set $more}
+done
+pass "MPM bodies: overlap with depth and position; bodies with a common face are accepted"
+
 { head_of exact; echo "$rods"; } >"$work/rods.yaml"
 status 2 "$program" check "$work/rods.yaml"
 expect rod wall 0.002
@@ -121,6 +136,25 @@ for scene in "$balls" "$block" "$rod"; do
   energy penalty ', stiffness: 1.0e4' "$scene" 1e-3
 done
 pass "permitted overlaps: kinetic energy below 1 mJ in every formulation, with springs and without"
+# Triangle surfaces: points of two FEM bodies and of a floor, and edges of boxes. The springs stay uncompressed until the overlap is corrected.
+surfaces='
+  soft_a: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}
+  soft_b: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0.02, 0.02, 0.099], max: [0.12, 0.12, 0.199]}}}
+  floor: {kind: static, contact_surface: mesh, shape: {box: {min: [1, 0, -0.1], max: [1.2, 0.2, 0]}}}
+  soft_c: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [1.02, 0.02, -0.01], max: [1.12, 0.12, 0.09]}}}
+  box_a: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [2, 0, 0], max: [2.1, 0.1, 0.1]}}}
+  box_b: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [2.013, -0.06, 0.098], max: [2.067, 0.16, 0.198]}}}
+solver: {penalty: {edges: true, expert: {rigid_detector: vertices}}}
+output: {checkpoint: 0.05}
+measure:
+  soft: {quantity: penetration, body: soft_a, every: 0.01}
+  box: {quantity: penetration, body: box_a, every: 0.01}'
+energy penalty ', stiffness: 1.0e4' "$surfaces" 1e-3
+for m in soft box; do
+  awk -F, 'NR == 2 { first = $3 } END { exit !(first > 9e-4 && $3 < 1e-5) }' "$work/whole/measure/$m.csv" || { cat "$work/whole/measure/$m.csv"; fail "$m: the overlap is not corrected"; }
+done
+resumes_from_everywhere
+pass "permitted overlaps of triangle surfaces: kinetic energy below 1 mJ, overlap corrected"
 energy penalty ', stiffness: 1.0e4, pairs: [{between: [ball_a, ball_b], initial_overlap: preload}]' "$balls" 10
 awk -v got="$(largest kinetic_energy)" 'BEGIN { exit !(got > 1) }' || fail "preload stores no energy"
 pass "preload: the springs start compressed"
@@ -177,6 +211,37 @@ for f in exact convex penalty; do
     fail "$f: the box does not rest on the ridges: $(tail -n 1 "$work/whole/measure/z.csv")"
 done
 pass "a box rests on the ridges of a mesh between its vertices, in every formulation"
+
+# Edges are searched within the margin of a step; a box that moves farther is reported, once.
+for f in exact convex penalty; do
+  rm -rf "$work/whole"
+  status 0 "$program" run "$work/ridge.yaml" --set formulation=$f $([ $f = penalty ] && echo --set contact.stiffness=1.0e5) --set 'bodies.box.velocity=[0, 0, 40]' \
+    --set time.step=0.02 --out "$work/whole" --threads 1 --no-picture
+  [ "$(grep -c 'box, ridges: .*edges of the obstacle are searched within .*fast-body' "$work/out")" = 1 ] || { cat "$work/out"; fail "$f: no warning fast-body"; }
+done
+pass "warnings: a box that moves farther in one step than edges of obstacles are searched"
+
+# Triangle surfaces with coplanar side faces: a block on an equal block, and dominoes in line that fall. Default edges: auto.
+flush() { # STEP BODIES
+  rm -rf "$work/whole"
+  { head_of penalty ', stiffness: 1.0e5' | sed "s/^gravity.*/gravity: [0, 0, -9.81]/; s/end: 0.2, step: 1.0e-3/end: 0.25, step: $1/"
+    echo '  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}'; echo "$2"
+    echo 'solver: {penalty: {expert: {rigid_detector: vertices}}}'
+    echo 'measure: {z: {quantity: position, body: last, direction: [0, 0, 1], every: 0.1}}'; } >"$work/flush.yaml"
+  status 0 "$program" run "$work/flush.yaml" --out "$work/whole" --threads 1 --no-picture
+}
+flush 5.0e-3 '  first: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}
+  last: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [0, 0, 0.1], max: [0.1, 0.1, 0.2]}}}'
+# penetration: two weights on four springs, one weight on eight
+tail -n 1 "$work/whole/measure/z.csv" | awk -F, '{ e = $3 - 0.15 + 9.81 / 1e5 * (2 / 4 + 1 / 8); print e; exit !(e < 1e-9 && e > -1e-9) }' || fail "the upper block is not at its place"
+lies_in_nothing 1e-4
+flush 8.0e-3 "$(for i in 0 1 2; do
+  name=domino$i; motion=''; [ $i = 0 ] && motion=', angular_velocity: [0, 3.5, 0], velocity: [0.175, 0, 0]'; [ $i = 2 ] && name=last
+  echo "  $name: {kind: rigid, contact_surface: mesh, material: wood, shape: {box: {min: [$(awk "BEGIN { print 0.04 * $i }"), 0, 0], max: [$(awk "BEGIN { print 0.04 * $i + 0.01 }"), 0.05, 0.1]}}$motion}"
+done)"
+tail -n 1 "$work/whole/measure/z.csv" | awk -F, '{ print $3; exit !($3 > 0.0501) }' || fail "the last domino is not hit"
+lies_in_nothing 1e-3
+pass "blocks with coplanar sides, vertices and edges of triangle surfaces"
 
 # check lists the detectors of all pairs, in every formulation.
 status 0 "$program" check "$here/small.yaml"; says "contacts are detected between"

@@ -6,8 +6,9 @@
 
 /* Distance of a collision relative to the longer edge: much larger than round-off, much smaller than any penetration. */
 static const double ccd_tolerance = 1e-10;
-/* Distance to an end, relative to the edge, below which the contact of the end point with a triangle is used instead. */
-static const double end_tolerance = 1e-6;
+/* Distance to an end, relative to the edge, below which the contact of the end point with a triangle is used instead. It has the size of
+ * ccd_tolerance, within which points collide beside a triangle: contact must not vanish between the two, where blocks have coplanar faces. */
+static const double end_tolerance = 1e-9;
 /* Sine of the angle below which edges are parallel; then contacts of their ends with adjacent triangles are used. */
 static const double parallel_tolerance = 1e-3;
 /* Sine of the angle by which an adjacent triangle must descend from an edge that is not flat. Contacts that this limit excludes have a
@@ -118,7 +119,7 @@ double edge_pair_reach(const double x0[12])
   return ccd_tolerance * longest;
 }
 
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[2])
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[3])
 {
   double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0;
   ccd_hit hit;
@@ -141,6 +142,7 @@ bool edge_pair_collides(const edge_star star[2], const double x0[24], const doub
   *side = inward > 0.0 ? 1 : -1;
   at[0] = hit.u;
   at[1] = hit.v;
+  at[2] = hit.t;
   v3_scale(n, *side / length, n);
   return is_pair || are_outermost(star, x, n);
 }

@@ -20,10 +20,11 @@ void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, ed
 /* True if the edge is outermost on its surface along the unit vector n, up to EDGE_RISE. x [4][3]: positions of star->node. */
 bool edge_star_is_outermost(const edge_star *star, const double x[12], const double n[3]);
 /* True if two outermost edges a, b cross while all nodes move on straight lines from x0 to x1 [8][3] (nodes of a, then of b). *side: the
- * sign s for which s (a1 - a0) x (b1 - b0) points from b to a before the collision; at [2]: position along each edge, in (0, 1).
+ * sign s for which s (a1 - a0) x (b1 - b0) points from b to a before the collision; at [3]: position along each edge, in (0, 1), and
+ * time as a fraction of the step.
  * Collisions at the ends of edges are left to point contacts. is_pair: an earlier evaluation of this step has created the pair; then
  * the edges need not be outermost, because the force would jump when another edge becomes outermost. */
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[2]);
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[3]);
 /* The distance [m] at which edges with the ends x0 [4][3] collide; a tolerance for round-off. */
 double edge_pair_reach(const double x0[12]);
 /* True if two outermost edges with nodes at x [8][3] have crossed: one intersects a triangle adjacent to the other. *side as in

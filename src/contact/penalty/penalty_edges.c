@@ -1,5 +1,6 @@
 /* Penalty contacts between edges of triangle surfaces, see penalty_edges.h. */
 #include "contact/penalty/penalty_edges.h"
+#include "contact/penalty/penalty_mesh_entry.h"
 #include "geometry/collision/ccd.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -65,7 +66,7 @@ mesh_attachment edge_patch_attachment(const edge_patch *p, const double at[2])
 }
 
 /* Largest penetration depth of new pairs of crossed edges: CROSSED_SPRINGS times the longest spring of the two bodies; before the first
- * step, CROSSED_AT_START times the shorter edge. */
+ * step, CROSSED_AT_START times the shorter edge, or the permitted overlap of the bodies. */
 static const double CROSSED_SPRINGS = 2.0, CROSSED_AT_START = 0.1;
 
 /* Cosine of the largest angle between consecutive edges of a chain. */
@@ -116,8 +117,8 @@ void mesh_edges_destroy(mesh_edges **out)
   mesh_edges *e = *out;
   edge_patches_destroy(e->patch);
   broad_phase_destroy(&e->broad);
-  MEMORY_FREE(&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at, &e->candidate, &e->hit_side, &e->hit_at,
-              &e->pair, out);
+  MEMORY_FREE(&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at, &e->stored_rest, &e->candidate,
+              &e->hit_side, &e->hit_at, &e->pair, out);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------- */
@@ -206,7 +207,18 @@ static void find_chains(const mesh_contact *c, edge_contact *p)
   p->patch = edge_patch_of(p->node[0], p->node[1]);
 }
 
-static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const double at[2], int32_t side, bool is_new)
+/* Compute p->Z, where the spring has no force. */
+static void find_point_at_rest(const mesh_contact *c, edge_contact *p)
+{
+  double x[24], d_a[3], d_b[3], n[3];
+  positions(c, &p->name, p->star, true, x);
+  v3_sub(d_a, x + 3, x);
+  v3_sub(d_b, x + 15, x + 12);
+  v3_cross(n, d_a, d_b);
+  if (p->rest > 0.0 && v3_norm(n) > 0.0) v3_scale(p->Z, p->side * p->rest / v3_norm(n), n);
+}
+
+static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const double at[2], int32_t side, bool is_new, double rest)
 {
   mesh_edges        *e   = c->edges;
   const contact_law *law = &c->law[(int64_t)c->mesh[name->mesh[0]].body_id * c->n_bodies + c->mesh[name->mesh[1]].body_id];
@@ -215,8 +227,10 @@ static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const dou
   edge_contact *p = &e->pair[e->n++];
   memset(p, 0, sizeof *p);
   p->name = *name, p->side = side, p->is_new = is_new, p->is_reached = true, p->k = law->stiffness, p->mu = law->friction;
+  p->rest = fmin(rest, law->rest_overlap);
   fill_stars(c, name, p->star);
   find_chains(c, p);
+  find_point_at_rest(c, p);
   p->X = p->at = edge_patch_attachment(&e->patch[p->patch], at);
   for (int r = 0; r < 2 * EDGE_CHAIN; ++r) {
     const int              i    = r % EDGE_CHAIN;
@@ -266,7 +280,7 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
   PetscCall(broad_phase_update(e->broad, e->x, e->x, c->margin, &bad));
   if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the bodies report values that are not finite */
   PetscCall(broad_phase_edge_edge(e->broad, &n, &near));
-  PetscCall(MEMORY_RESERVE("near edges", n, &e->candidate_capacity, ARRAY(e->candidate, 1), ARRAY(e->hit_side, 1), ARRAY(e->hit_at, 2)));
+  PetscCall(MEMORY_RESERVE("near edges", n, &e->candidate_capacity, ARRAY(e->candidate, 1), ARRAY(e->hit_side, 1), ARRAY(e->hit_at, 3)));
   for (int64_t i = 0; i < n; ++i) {
     edge_candidate *q = &e->candidate[i];
     name_edge(c, near[i].first, &q->name.mesh[0], &q->name.edge[0]);
@@ -300,11 +314,12 @@ static void measure_springs(mesh_contact *c, double *length)
   memset(length, 0, (size_t)(c->n_bodies * c->n_bodies) * sizeof *length);
   for (int64_t i = 0; i < c->n + c->edges->n; ++i) {
     int    one, two;
-    double pull[3];
+    double pull[3], rest = 0.0;
     if (i < c->n) {
       const mesh_pair       *p = &c->pair[i];
       const contact_surface *s = &c->mesh[p->q.i_object];
       one = p->q.key.source, two = s->body_id;
+      rest = p->rest;
       v3_copy(pull, p->q.x);
       const int32_t *corner = s->topology->tri + 3 * (int64_t)p->X.triangle;
       for (int k = 0; k < 3; ++k) v3_axpy(pull, -p->X.weight[k], s->x0 + 3 * (int64_t)corner[k]);
@@ -319,7 +334,7 @@ static void measure_springs(mesh_contact *c, double *length)
       for (int k = 0; k < 3; ++k) pull[k] += at[1] * (x[15 + k] - x[12 + k]) - at[0] * (x[3 + k] - x[k]);
     }
     double *const to = &length[one * c->n_bodies + two], *const back = &length[two * c->n_bodies + one];
-    *to = *back = fmax(*to, v3_norm(pull));
+    *to = *back = fmax(*to, v3_norm(pull) + rest);
   }
 }
 
@@ -343,11 +358,12 @@ static PetscErrorCode find_crossed(mesh_contact *c)
     end_positions(c, q, true, ends);
     v3_sub(d_a, ends + 3, ends);
     v3_sub(d_b, ends + 9, ends + 6);
-    if (c->is_fresh) reach = CROSSED_AT_START * fmin(v3_norm(d_a), v3_norm(d_b));
+    if (c->is_fresh)
+      reach = fmax(CROSSED_AT_START * fmin(v3_norm(d_a), v3_norm(d_b)), c->law[(int64_t)one * c->n_bodies + two].rest_overlap);
     if (ccd_boxes_are_apart(ends, ends, 2, reach)) continue;
     positions(c, &q->name, q->star, true, x);
     if (!edge_pair_is_crossed(q->star, x, &side, at, &depth) || depth > reach) continue;
-    PetscCall(add_pair(c, &q->name, at, side, false));
+    PetscCall(add_pair(c, &q->name, at, side, false, depth));
     q->is_known = true;
   }
   memory_free(&spring);
@@ -361,9 +377,12 @@ PetscErrorCode mesh_edges_begin_step(mesh_contact *c)
   e->n = e->n_recalled = 0;
   for (int64_t i = 0; i < e->n_known; ++i, ++e->n_recalled) {
     const edge_memory *k = &e->known[i];
-    PetscCall(add_pair(c, &k->name, k->at, k->side, false));
+    PetscCall(add_pair(c, &k->name, k->at, k->side, false, k->rest));
   }
+  const double margin = c->margin;
+  for (int64_t i = 0; i < (int64_t)c->n_bodies * c->n_bodies && c->is_fresh; ++i) c->margin = fmax(c->margin, c->law[i].rest_overlap);
   PetscCall(mesh_edges_search(c));
+  c->margin = margin;
   PetscCall(find_crossed(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -382,7 +401,37 @@ static void try_candidate(mesh_contact *c, int64_t i)
   if (ccd_boxes_are_apart(x0, x1, 2, edge_pair_reach(x0))) return;
   positions(c, &q->name, q->star, true, x0);
   positions(c, &q->name, q->star, false, x1);
-  if (!edge_pair_collides(q->star, x0, x1, q->pair >= 0, &e->hit_side[i], &e->hit_at[2 * i])) e->hit_side[i] = 0;
+  if (!edge_pair_collides(q->star, x0, x1, q->pair >= 0, &e->hit_side[i], &e->hit_at[3 * i])) e->hit_side[i] = 0;
+}
+
+/* Nodes of both chains at the start of the step or in the evaluated state, x [8][3]; missing nodes: 0. */
+static void chain_positions(const mesh_contact *c, const edge_contact *p, bool at_start, double x[24])
+{
+  for (int e = 0; e < 2 * EDGE_CHAIN; ++e) {
+    const contact_surface *s    = &c->mesh[p->name.mesh[e / EDGE_CHAIN]];
+    const int32_t          node = p->node[e / EDGE_CHAIN][e % EDGE_CHAIN];
+    if (node < 0) v3_set(x + 3 * e, 0.0, 0.0, 0.0);
+    else v3_copy(x + 3 * e, (at_start ? s->x0 : s->x) + 3 * (int64_t)node);
+  }
+}
+
+/* Attach a new pair at the point of entry of the origin into the surface of the two edges; hit [3]: the collision. */
+static void attach_at_entry(const mesh_contact *c, edge_contact *p, const double hit[3])
+{
+  const edge_patch *patch = &c->edges->patch[p->patch];
+  double            x[24], from[3 * EDGE_CORNERS], to[3 * EDGE_CORNERS];
+  entry_path        path = {.is_rigid = false};
+  p->X                   = edge_patch_attachment(patch, hit);
+  chain_positions(c, p, true, x);
+  edge_patch_corners(x, x + 12, from);
+  chain_positions(c, p, false, x);
+  edge_patch_corners(x, x + 12, to);
+  for (int k = 0; k < 3; ++k) {
+    const int32_t corner = patch->topology->tri[3 * p->X.triangle + k];
+    v3_copy(path.from[1 + k], from + 3 * corner);
+    v3_copy(path.to[1 + k], to + 3 * corner);
+  }
+  mesh_entry_find(&path, hit[2], &p->X, p->X_d);
 }
 
 PetscErrorCode mesh_edges_detect(mesh_contact *c)
@@ -397,13 +446,14 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
     const int32_t   side = e->hit_side[i];
     if (q->pair < 0 && side != 0) {
       q->pair = (int32_t)e->n;
-      PetscCall(add_pair(c, &q->name, &e->hit_at[2 * i], side, true));
-    } else if (q->pair >= 0) {
-      /* keep the first attachment, so that the residual is one function for Newton, unless the approach is now from the other side */
-      edge_contact *p = &e->pair[q->pair];
-      p->is_reached   = side != 0;
-      if (side != 0 && side != p->side) p->side = side, p->X = edge_patch_attachment(&e->patch[p->patch], &e->hit_at[2 * i]);
+      PetscCall(add_pair(c, &q->name, &e->hit_at[3 * i], side, true, 0.0));
     }
+    if (q->pair < 0) continue;
+    edge_contact *p = &e->pair[q->pair];
+    p->is_reached   = side != 0;
+    if (side == 0) continue;
+    p->side = side;
+    attach_at_entry(c, p, &e->hit_at[3 * i]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -449,7 +499,7 @@ bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_m
 static void put_in_order(edge_memory *m)
 {
   if (m->name.mesh[0] != m->name.mesh[1] || m->name.edge[0] < m->name.edge[1]) return;
-  *m = (edge_memory){{{m->name.mesh[0], m->name.mesh[1]}, {m->name.edge[1], m->name.edge[0]}}, m->side, {m->at[1], m->at[0]}};
+  *m = (edge_memory){{{m->name.mesh[0], m->name.mesh[1]}, {m->name.edge[1], m->name.edge[0]}}, m->side, {m->at[1], m->at[0]}, m->rest};
 }
 
 /* Whether the force of the end of chain 1 - k still acts against the outside of edge k: its tangential part is at most 1 + mu times its normal
@@ -469,11 +519,22 @@ static bool is_outside_of(const mesh_contact *c, const edge_contact *p, const ed
 /* Record of a pair for the next step; false: the pair is not stored. */
 static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
 {
-  int  cell[2];
-  bool is_at_end[2];
-  if (!p->is_active) return false;
-  *out = (edge_memory){.name = p->name, .side = p->side};
-  edge_patch_fractions(&c->edges->patch[p->patch], &p->at, cell, out->at);
+  int             cell[2];
+  bool            is_at_end[2];
+  mesh_attachment at = p->at;
+  if (!p->is_active && !(p->rest > 0.0)) return false;
+  *out = (edge_memory){.name = p->name, .side = p->side, .rest = p->rest};
+  if (!p->is_active) { /* inside by at most the rest depth: see penalty_mesh.c */
+    double          corners[3 * EDGE_CORNERS], outward[3];
+    mesh_relaxation r;
+    edge_patch_corners(p->x, p->x + 12, corners);
+    relax_mesh(c->edges->patch[p->patch].topology, corners, 0.0, &p->X, p->Z, false, &r);
+    v3_sub(outward, p->Z, r.Y);
+    at = r.at;
+    out->rest -= fmax(0.0, p->side * v3_dot(outward, r.normal));
+    if (!(out->rest > 0.0) || r.has_left) return false;
+  }
+  edge_patch_fractions(&c->edges->patch[p->patch], &at, cell, out->at);
   for (int k = 0; k < 2; ++k) {
     const int32_t *node = p->node[k];
     const int      i    = cell[k];
@@ -496,7 +557,7 @@ static PetscErrorCode penalty_edges_resize(void *context, int64_t n)
   mesh_edges *e = ((mesh_contact *)context)->edges;
   PetscFunctionBegin;
   PetscCall(MEMORY_RESERVE("edge attachments", n, &e->known_capacity, ARRAY(e->known, 1), ARRAY(e->stored_body, 2),
-                           ARRAY(e->stored_edge, 2), ARRAY(e->stored_side, 1), ARRAY(e->stored_at, 2)));
+                           ARRAY(e->stored_edge, 2), ARRAY(e->stored_side, 1), ARRAY(e->stored_at, 2), ARRAY(e->stored_rest, 1)));
   e->n_known = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -522,6 +583,7 @@ PetscErrorCode mesh_edges_end_step(mesh_contact *c)
       e->stored_at[2 * i + j]   = k->at[j];
     }
     e->stored_side[i] = k->side;
+    e->stored_rest[i] = k->rest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -534,7 +596,7 @@ static bool is_plausible_edge_pair(const mesh_contact *c, int64_t i)
     if (k->name.mesh[j] < 0 || !(k->at[j] >= 0.0 && k->at[j] <= 1.0)) return false;
     if (k->name.edge[j] < 0 || k->name.edge[j] >= c->mesh[k->name.mesh[j]].topology->n_edges) return false;
   }
-  return (k->side == 1 || k->side == -1) && (i == 0 || compare_names(&k[-1].name, &k->name) < 0);
+  return (k->side == 1 || k->side == -1) && k->rest >= 0.0 && (i == 0 || compare_names(&k[-1].name, &k->name) < 0);
 }
 
 static PetscErrorCode penalty_edges_restored(void *context)
@@ -545,7 +607,8 @@ static PetscErrorCode penalty_edges_restored(void *context)
   for (int64_t i = 0; i < e->n_known; ++i) {
     e->known[i] = (edge_memory){.name = {{-1, -1}, {e->stored_edge[2 * i], e->stored_edge[2 * i + 1]}},
                                 .side = e->stored_side[i],
-                                .at   = {e->stored_at[2 * i], e->stored_at[2 * i + 1]}};
+                                .at   = {e->stored_at[2 * i], e->stored_at[2 * i + 1]},
+                                .rest = e->stored_rest[i]};
     for (int m = 0; m < c->n_meshes; ++m)
       for (int j = 0; j < 2; ++j)
         if (c->mesh[m].body_id == e->stored_body[2 * i + j]) e->known[i].name.mesh[j] = m;
@@ -569,6 +632,8 @@ PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
   PetscCall(field_table_add(table, g, "fractions", "1", FIELD_F64, 2, &e->stored_at, flags, "position along each edge, 0 to 1"));
   PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &e->stored_side, flags,
                             "sign with which the edges' cross product points away from the second"));
+  PetscCall(
+      field_table_add(table, g, "rest", "m", FIELD_F64, 1, &e->stored_rest, flags, "depth at the start of the run, not yet corrected"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -701,34 +766,25 @@ static void linearize(const mesh_contact *c, edge_contact *p, const edge_bodies 
   }
 }
 
-static void penalty_edges_gather(const mesh_contact *c, edge_contact *p)
-{
-  for (int e = 0; e < ENDS; ++e) {
-    const int32_t node = p->node[e / EDGE_CHAIN][e % EDGE_CHAIN];
-    if (node < 0) v3_set(p->x + 3 * e, 0.0, 0.0, 0.0);
-    else v3_copy(p->x + 3 * e, c->mesh[p->name.mesh[e / EDGE_CHAIN]].x + 3 * (int64_t)node);
-  }
-}
-
 static void evaluate_pair(const mesh_contact *c, edge_contact *p, const rigid_frame *frames, bool with_tangent)
 {
-  static const double      origin[3] = {0.0, 0.0, 0.0};
-  const triangle_topology *t         = c->edges->patch[p->patch].topology;
-  double                   corners[3 * EDGE_CORNERS];
+  const triangle_topology *t = c->edges->patch[p->patch].topology;
+  double                   corners[3 * EDGE_CORNERS], pull[3];
   mesh_relaxation          r;
   end_weights              w;
   edge_bodies              bodies;
-  penalty_edges_gather(c, p);
+  chain_positions(c, p, false, p->x);
   edge_patch_corners(p->x, p->x + 12, corners);
-  relax_mesh(t, corners, p->mu, &p->X, origin, with_tangent, &r);
+  relax_mesh_bounded(t, corners, p->mu, &p->X, p->is_new ? (const double(*)[12])p->X_d : NULL, p->Z, with_tangent, &r);
+  v3_sub(pull, r.Y, p->Z);
   penalty_edges_weigh(t, &r, &w);
   v3_scale(p->normal, p->side, r.normal);
   const int last = r.place[r.n_places - 1];
-  p->is_active   = p->is_reached && v3_dot(r.Y, p->normal) > 0.0;
+  p->is_active   = p->is_reached && v3_dot(pull, p->normal) > 0.0;
   p->at          = r.at;
   p->is_on_face  = last == ON_TRIANGLE || last == ENTERED;
   p->is_sliding  = p->is_active && !mesh_attachment_equal(&r.at, &p->X);
-  v3_scale(p->f, p->is_active ? p->k : 0.0, r.Y);
+  v3_scale(p->f, p->is_active ? p->k : 0.0, pull);
   v3_set(p->P, 0.0, 0.0, 0.0);
   v3_set(p->Q, 0.0, 0.0, 0.0);
   for (int i = 0; i < EDGE_CHAIN; ++i) {

@@ -69,6 +69,7 @@ typedef struct {
   edge_name name;
   int32_t   side;  /* see edge_pair_collides */
   double    at[2]; /* attachment: s and t */
+  double    rest;  /* as in mesh_pair */
 } edge_memory;
 
 typedef struct {
@@ -83,10 +84,12 @@ typedef struct {
   edge_star       star[2];
   int32_t         node[2][EDGE_CHAIN], chain[2][EDGE_CHAIN - 1]; /* nodes and edges of the two chains; -1: none */
   int             patch;                                         /* index of the edge_patch */
-  mesh_attachment X;                                             /* at the start of the step */
+  mesh_attachment X; /* at the start of the step; of a new pair: the point of entry, as in mesh_pair */
+  double          X_d[3][12];
   int32_t         side;
   bool            is_new, is_reached; /* as in mesh_pair */
   double          k, mu;              /* stiffness [N/m], friction coefficient */
+  double          rest, Z[3];         /* as in mesh_pair; Z: the contact point, the origin moved along the normal by `rest` [m] */
   int64_t         block[8];           /* global blocks, entry 4 k + i of chain k; -1: no unknowns */
   /* results of the last evaluation */
   double          x[24], P[3], Q[3], f[3], normal[3]; /* x: nodes of both chains; force f acts at P on edge a, -f at Q on edge b */
@@ -106,11 +109,11 @@ struct mesh_edges {
   int64_t         n_known, known_capacity;
   edge_memory    *known;                                   /* [n_known] sorted by name */
   int32_t        *stored_body, *stored_edge, *stored_side; /* [n_known][2], [n_known][2], [n_known]: for checkpoints */
-  double         *stored_at;                               /* [n_known][2] */
+  double         *stored_at, *stored_rest;                 /* [n_known][2], [n_known] */
   int64_t         n_candidates, candidate_capacity;
   edge_candidate *candidate;
   int32_t        *hit_side; /* [n_candidates] side of the collision detected; 0: none */
-  double         *hit_at;   /* [n_candidates][2] its position */
+  double         *hit_at;   /* [n_candidates][3] its position along both edges, and its time as a fraction of the step */
   int64_t         n, capacity, n_recalled;
   edge_contact   *pair; /* [n], the first n_recalled of them sorted by name */
 };

@@ -1,6 +1,7 @@
 /* Penalty contact of points with triangle surfaces, see penalty_mesh.h: detection, relaxation, forces, derivatives, state. */
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_edges.h"
+#include "contact/penalty/penalty_mesh_entry.h"
 #include "geometry/collision/ccd.h"
 #include "geometry/triangle_mesh/triangle_bvh.h"
 #include "core/math3.h"
@@ -96,9 +97,9 @@ void mesh_contact_destroy(mesh_contact **out)
   rigid_sides_destroy(&c->sides);
   broad_phase_destroy(&c->broad);
   MEMORY_FREE(&c->mesh, &c->known, &c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side, &c->stored_point,
-              &c->stored_weight, &c->stored_speed, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear, &c->row_list,
-              &c->vertex_x, &c->vertex_end, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id,
-              &c->point_end, &c->point_row, &c->row_block, &c->row_weight, &c->node_force_block, &c->node_force, out);
+              &c->stored_weight, &c->stored_speed, &c->stored_rest, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
+              &c->row_list, &c->vertex_x, &c->vertex_end, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index,
+              &c->point_id, &c->point_end, &c->point_row, &c->row_block, &c->row_weight, &c->node_force_block, &c->node_force, out);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
@@ -111,9 +112,23 @@ static PetscErrorCode reserve_pairs(mesh_contact *c, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The point of a pair at the start of the step, moved out of the surface along the normal of its triangle by the rest depth: there the
+ * spring has no force. */
+static void point_at_rest(const mesh_contact *c, const mesh_pair *p, const double x0[3], int32_t i_mesh, double x[3])
+{
+  const contact_surface *s = &c->mesh[i_mesh];
+  const int32_t         *v = s->topology->tri + 3 * (int64_t)p->X.triangle;
+  double                 e1[3], e2[3], n[3];
+  v3_copy(x, x0);
+  v3_sub(e1, s->x0 + 3 * (int64_t)v[1], s->x0 + 3 * (int64_t)v[0]);
+  v3_sub(e2, s->x0 + 3 * (int64_t)v[2], s->x0 + 3 * (int64_t)v[0]);
+  v3_cross(n, e1, e2);
+  if (p->rest > 0.0 && v3_norm(n) > 0.0) v3_axpy(x, p->side * p->rest / v3_norm(n), n);
+}
+
 /* Append a pair. */
 static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
-                               const mesh_attachment *X, int32_t side)
+                               const mesh_attachment *X, int32_t side, double rest)
 {
   PetscFunctionBegin;
   PetscCall(reserve_pairs(c, c->n + 1));
@@ -123,18 +138,19 @@ static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_poin
   *p                = (mesh_pair){.X = *X, .first = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .gain = 1.0};
   p->cone           = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   p->bounce.damping = law->damping;
+  p->rest           = fmin(rest, law->rest_overlap);
   p->q              = (contact_candidate){.key        = {source->body_id, c->mesh[i_mesh].body_id, id},
                                           .i_source   = i_source,
                                           .i_object   = i_mesh,
                                           .i_point    = i_point,
                                           .attachment = -1};
-  v3_copy(p->q.x, x0);
+  point_at_rest(c, p, x0, i_mesh, p->q.x);
   p->source_frame = source->b->ops->points == POINT_RIGID ? source->frame : -1;
   p->object_frame = c->mesh[i_mesh].frame;
-  v3_copy(p->origin, x0);
+  v3_copy(p->origin, p->q.x);
   if (p->source_frame >= 0) {
     const rigid_frame *frame = &c->frames0[p->source_frame];
-    rigid_frame_to_local(frame, x0, p->origin);
+    rigid_frame_to_local(frame, p->q.x, p->origin);
   }
   forget_spilled(c, c->n);
   rigid_sides_add(&c->sides, c->n, p->source_frame, p->object_frame);
@@ -192,7 +208,7 @@ static PetscErrorCode recall(mesh_contact *c)
         for (; lo < end && c->known[lo].point == key.point; ++lo)
           for (int m = 0; m < c->n_meshes; ++m)
             if (c->mesh[m].body_id == c->known[lo].object) {
-              PetscCall(add_pair(c, s, i, key.point, x, m, &c->known[lo].at, c->known[lo].side));
+              PetscCall(add_pair(c, s, i, key.point, x, m, &c->known[lo].at, c->known[lo].side, c->known[lo].rest));
               c->pair[c->n - 1].bounce.speed = c->known[lo].speed;
             }
       }
@@ -238,7 +254,7 @@ static PetscErrorCode penalty_mesh_resize(void *context, int64_t n)
   PetscFunctionBegin;
   PetscCall(MEMORY_RESERVE("mesh attachments", n, &c->known_capacity, ARRAY(c->known, 1), ARRAY(c->stored_source, 1),
                            ARRAY(c->stored_object, 1), ARRAY(c->stored_triangle, 1), ARRAY(c->stored_side, 1), ARRAY(c->stored_point, 1),
-                           ARRAY(c->stored_weight, 3), ARRAY(c->stored_speed, 1)));
+                           ARRAY(c->stored_weight, 3), ARRAY(c->stored_speed, 1), ARRAY(c->stored_rest, 1)));
   c->n_known = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -254,17 +270,28 @@ PetscErrorCode mesh_contact_settle(mesh_contact *c, const double *v, const rigid
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Record of a pair for the next step; false: the pair is not stored. A point that is inside by at most the rest depth has no force, but
+ * remains a pair: it has no further collision with the surface. */
+static bool keep(const mesh_contact *c, const mesh_pair *p, mesh_memory *out)
+{
+  const contact_surface *s = &c->mesh[p->q.i_object];
+  mesh_relaxation        r;
+  double                 outward[3];
+  *out = (mesh_memory){p->q.key.source, p->q.key.object, p->q.key.point, p->at, p->side, restitution_speed(&p->bounce), p->rest};
+  if (p->is_active || !(p->rest > 0.0)) return p->is_active;
+  relax_mesh(s->topology, s->x, 0.0, &p->X, p->Z, false, &r);
+  v3_sub(outward, p->Z, r.Y);
+  out->at = r.at;
+  out->rest -= fmax(0.0, p->side * v3_dot(outward, r.normal));
+  return out->rest > 0.0 && !r.has_left;
+}
+
 PetscErrorCode mesh_contact_end_step(mesh_contact *c)
 {
   PetscFunctionBegin;
   PetscCall(penalty_mesh_resize(c, c->n));
   c->n_known = 0;
-  for (int64_t i = 0; i < c->n; ++i) {
-    const mesh_pair *p = &c->pair[i];
-    if (p->is_active)
-      c->known[c->n_known++] =
-          (mesh_memory){p->q.key.source, p->q.key.object, p->q.key.point, p->at, p->side, restitution_speed(&p->bounce)};
-  }
+  for (int64_t i = 0; i < c->n; ++i) c->n_known += keep(c, &c->pair[i], &c->known[c->n_known]);
   if (c->n_known > 0) qsort(c->known, (size_t)c->n_known, sizeof *c->known, compare_memory);
   for (int64_t i = 0; i < c->n_known; ++i) {
     const mesh_memory *k  = &c->known[i];
@@ -274,6 +301,7 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c)
     c->stored_side[i]     = k->side;
     c->stored_point[i]    = k->point;
     c->stored_speed[i]    = k->speed;
+    c->stored_rest[i]     = k->rest;
     v3_copy(c->stored_weight + 3 * i, k->at.weight);
   }
   c->is_fresh = false;
@@ -335,7 +363,7 @@ static bool is_plausible_pair(const mesh_contact *c, int64_t i)
     if (c->mesh[m].body_id == k->object) mesh = m;
   return mesh >= 0 && k->source >= 0 && k->source < c->n_bodies && k->at.triangle >= 0 &&
          k->at.triangle < c->mesh[mesh].topology->n_triangles && w[0] >= 0.0 && w[1] >= 0.0 && w[2] >= 0.0 &&
-         fabs(w[0] + w[1] + w[2] - 1.0) < 1e-9 && isfinite(k->speed) && (k->side == 1 || k->side == -1) &&
+         fabs(w[0] + w[1] + w[2] - 1.0) < 1e-9 && isfinite(k->speed) && k->rest >= 0.0 && (k->side == 1 || k->side == -1) &&
          (i == 0 || compare_memory(k - 1, k) < 0);
 }
 
@@ -347,7 +375,7 @@ static PetscErrorCode penalty_mesh_restored(void *context)
   for (int64_t i = 0; i < c->n_known; ++i) {
     const double *w = c->stored_weight + 3 * i;
     c->known[i] = (mesh_memory){c->stored_source[i], c->stored_object[i], c->stored_point[i], {c->stored_triangle[i], {w[0], w[1], w[2]}},
-                                c->stored_side[i],   c->stored_speed[i]};
+                                c->stored_side[i],   c->stored_speed[i],  c->stored_rest[i]};
     PetscCheck(is_plausible_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "checkpoint: attachment %lld to a surface is invalid",
                (long long)i);
   }
@@ -370,6 +398,8 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
   PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &c->stored_side, flags, "1: came from outside, -1: from the back"));
   PetscCall(field_table_add(table, g, "speed", "m/s", FIELD_F64, 1, &c->stored_speed, flags,
                             "largest approach speed so far; 0 without restitution"));
+  PetscCall(
+      field_table_add(table, g, "rest", "m", FIELD_F64, 1, &c->stored_rest, flags, "depth at the start of the run, not yet corrected"));
   if (c->edges) PetscCall(mesh_edges_fields(c, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -693,83 +723,26 @@ static bool same_point(const mesh_candidate *a, const mesh_candidate *b)
 
 /* ---- point of entry ------------------------------------------------------------------------------------------------------ */
 
-/* Trajectories of a point (0) and of the corners of a triangle (1 to 3) between the start of the step and the evaluated state. */
-typedef struct {
-  double from[4][3], move[4][3];
-} entry_path;
-
-static void find_entry_path(const mesh_contact *c, const mesh_candidate *q, const rigid_frame *frames, entry_path *p)
-{
-  const contact_surface *s      = &c->mesh[q->i_mesh];
-  const int32_t         *corner = s->topology->tri + 3 * (int64_t)q->triangle;
-  const double          *Z      = c->point_end + 3 * (int64_t)q->point;
-  v3_copy(p->from[0], q->x0);
-  if (s->frame >= 0) { /* relative to the surface: the force is a function of the position of the point in its axes */
-    double own[3];
-    rigid_frame_to_local(&c->frames0[s->frame], q->x0, own);
-    rigid_frame_to_world(&frames[s->frame], own, p->from[0]);
-  }
-  v3_sub(p->move[0], Z, p->from[0]);
-  for (int k = 0; k < 3; ++k) {
-    const double *x = s->x + 3 * (int64_t)corner[k], *x0 = s->frame >= 0 ? x : s->x0 + 3 * (int64_t)corner[k];
-    v3_copy(p->from[1 + k], x0);
-    v3_sub(p->move[1 + k], x, x0);
-  }
-}
-
-/* Residual of point - sum weight_i corner_i = 0 at the time t, and its derivative J [9] by t, weight 1 and weight 2. */
-static void entry_residual(const entry_path *p, double t, const double w[3], double F[3], double J[9])
-{
-  double at[4][3];
-  for (int k = 0; k < 4; ++k) {
-    v3_copy(at[k], p->from[k]);
-    v3_axpy(at[k], t, p->move[k]);
-  }
-  for (int j = 0; j < 3; ++j) {
-    F[j]     = at[0][j] - w[0] * at[1][j] - w[1] * at[2][j] - w[2] * at[3][j];
-    J[3 * j] = p->move[0][j] - w[0] * p->move[1][j] - w[1] * p->move[2][j] - w[2] * p->move[3][j];
-    for (int k = 1; k < 3; ++k) J[3 * j + k] = at[1][j] - at[1 + k][j];
-  }
-}
-
-/* X: the point of the triangle in which the trajectory enters, as a function of the evaluated state, with its gradients X_d. The collision h has the
- * tolerance of the collision detection, which the residual of the step would show as noise; Newton's method removes it. A grazing trajectory keeps
- * the collision, without derivative. */
+/* X: the point at which the trajectory of q to the evaluated state enters, with its gradients; h: the collision. */
 static void find_entry(const mesh_contact *c, const mesh_candidate *q, const mesh_hit *h, double time, const rigid_frame *frames,
                        mesh_attachment *X, double X_d[3][12])
 {
-  enum { ITERATIONS = 3 };
-  static const double GRAZING = 1e-9, BEYOND = 1e-6;
-  entry_path          p;
-  double              t = time, w[3], F[3], J[9], inverse[9] = {0.0}, d[3];
-  bool                is_regular = true;
-  *X                             = (mesh_attachment){q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
-  memset(X_d, 0, 3 * sizeof *X_d);
-  find_entry_path(c, q, frames, &p);
-  v3_copy(w, h->weight);
-  for (int k = 0; k <= ITERATIONS && is_regular; ++k) {
-    entry_residual(&p, t, w, F, J);
-    double size[3] = {0.0, 0.0, 0.0}; /* lengths of the columns */
-    for (int i = 0; i < 9; ++i) size[i % 3] += J[i] * J[i];
-    is_regular = fabs(m3_det(J)) > GRAZING * sqrt(size[0] * size[1] * size[2]);
-    if (!is_regular) break;
-    (void)m3_inverse(inverse, J);
-    if (k == ITERATIONS) break; /* the inverse at the solution */
-    m3_mulv(d, inverse, F);
-    t -= d[0], w[1] -= d[1], w[2] -= d[2], w[0] = 1.0 - w[1] - w[2];
+  const contact_surface *s      = &c->mesh[q->i_mesh];
+  const int32_t         *corner = s->topology->tri + 3 * (int64_t)q->triangle;
+  entry_path             p      = {.is_rigid = s->frame >= 0};
+  v3_copy(p.from[0], q->x0);
+  v3_copy(p.to[0], c->point_end + 3 * (int64_t)q->point);
+  if (p.is_rigid) { /* relative to the surface: the force is a function of the position of the point in its axes */
+    double own[3];
+    rigid_frame_to_local(&c->frames0[s->frame], q->x0, own);
+    rigid_frame_to_world(&frames[s->frame], own, p.from[0]);
   }
-  for (int i = 0; i < 3; ++i) is_regular = is_regular && w[i] > -BEYOND;
-  if (!is_regular) return;
-  double sum = 0.0;
-  for (int i = 0; i < 3; ++i) sum += X->weight[i] = fmax(0.0, w[i]);
-  v3_scale(X->weight, 1.0 / sum, X->weight);
-  /* J d(t, w_1, w_2) = -t (dZ - sum w_i dP_i) */
-  for (int i = 1; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      X_d[i][j] = -t * inverse[3 * i + j];
-      for (int k = 0; k < 3 && c->mesh[q->i_mesh].frame < 0; ++k) X_d[i][3 + 3 * k + j] = t * w[k] * inverse[3 * i + j];
-    }
-  for (int j = 0; j < 12; ++j) X_d[0][j] = -X_d[1][j] - X_d[2][j];
+  for (int k = 0; k < 3; ++k) {
+    v3_copy(p.to[1 + k], s->x + 3 * (int64_t)corner[k]);
+    v3_copy(p.from[1 + k], p.is_rigid ? p.to[1 + k] : s->x0 + 3 * (int64_t)corner[k]);
+  }
+  *X = (mesh_attachment){q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
+  mesh_entry_find(&p, time, X, X_d);
 }
 
 /* Create or update the pair of one point and one surface with candidates [i, end). `first`: the earliest collision; infinite time: none. */
@@ -788,7 +761,7 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
   find_entry(c, q, h, c->hit_time[first], frames, &X, X_d);
   if (!pair) {
     for (int64_t k = i; k < end; ++k) c->candidate[k].pair = (int32_t)c->n;
-    PetscCall(add_pair(c, q->i_source, q->i_point, q->id, q->x0, q->i_mesh, &X, h->side));
+    PetscCall(add_pair(c, q->i_source, q->i_point, q->id, q->x0, q->i_mesh, &X, h->side, 0.0));
     pair          = &c->pair[c->n - 1];
     pair->is_new  = true;
     pair->is_late = is_late;
@@ -889,11 +862,12 @@ static PetscErrorCode find_points_inside(mesh_contact *c)
       int32_t               near   = -1;
       double                nearest[3];
       if (source->b == s->b || !(c->law[(int64_t)source->body_id * c->n_bodies + s->body_id].stiffness > 0.0)) continue;
-      if (!(triangle_bvh_distance(tree, x, &near, nearest) < 0.0)) continue;
+      const double depth = -triangle_bvh_distance(tree, x, &near, nearest);
+      if (!(depth > 0.0)) continue;
       const int32_t  *v = s->topology->tri + 3 * (int64_t)near;
       mesh_attachment X = {near, {0.0, 0.0, 0.0}};
       weights_of(s->x0 + 3 * (int64_t)v[0], s->x0 + 3 * (int64_t)v[1], s->x0 + 3 * (int64_t)v[2], nearest, X.weight);
-      PetscCall(add_pair(c, c->point_source[p], c->point_index[p], c->point_id[p], x, m, &X, 1));
+      PetscCall(add_pair(c, c->point_source[p], c->point_index[p], c->point_id[p], x, m, &X, 1, depth));
     }
     triangle_bvh_destroy(&tree);
   }

@@ -161,7 +161,7 @@ static const double corner_tolerance = 128.0 * DBL_EPSILON;
 
 typedef struct {
   pulled_surface   on;
-  bool             with_derivatives;
+  bool             is_bounded, with_derivatives; /* is_bounded: attachments slide along the border, contact does not end there */
   mesh_relaxation *out;
   int              entry; /* side of entry, -1: none */
   int              side;  /* in ALONG_EDGE: the edge, as a side of the triangle */
@@ -314,7 +314,7 @@ static int walk_triangle(walk *w, bool was_entered)
     return AT_VERTEX;
   }
   const bool is_border = w->on.mesh->neighbor[3 * (int64_t)r->at.triangle + exit] < 0;
-  if (is_border && p.lambda[exit] < -vertex_tolerance) return PAST_BORDER;
+  if (is_border && !w->is_bounded && p.lambda[exit] < -vertex_tolerance) return PAST_BORDER;
   if (is_border || (was_entered && exit == w->entry)) {
     w->side = exit;
     return ALONG_EDGE;
@@ -486,9 +486,9 @@ static int walk_vertex(walk *w)
     return ENTERED;
   }
   const int32_t edge = best_edge(w, vertex, &w->side);
-  if (edge < 0) return leaves_over_vertex(w, vertex) ? PAST_BORDER : 0;
+  if (edge < 0) return !w->is_bounded && leaves_over_vertex(w, vertex) ? PAST_BORDER : 0;
   stand_on(w, edge, triangle_topology_corner(w->on.mesh, edge, vertex));
-  return leaves_over_side(w) ? PAST_BORDER : ALONG_EDGE;
+  return !w->is_bounded && leaves_over_side(w) ? PAST_BORDER : ALONG_EDGE;
 }
 
 /* ---- end of the path ---- */
@@ -537,11 +537,10 @@ void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax
   relax_mesh_cone_entering(mesh, x, cone, rest, X, NULL, Z, with_derivatives, out);
 }
 
-void relax_mesh_cone_entering(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest,
-                              const mesh_attachment *X, const double (*X_d)[12], const double Z[3], bool with_derivatives,
-                              mesh_relaxation *out)
+static void relax(const pulled_surface *on, bool is_bounded, const mesh_attachment *X, const double (*X_d)[12], bool with_derivatives,
+                  mesh_relaxation *out)
 {
-  walk   w     = {{mesh, x, Z, cone, rest}, with_derivatives, out, -1, -1};
+  walk   w     = {*on, is_bounded, with_derivatives, out, -1, -1};
   int    place = ON_TRIANGLE, next = ON_TRIANGLE;
   double pull[3];
   out->at        = *X;
@@ -574,9 +573,23 @@ void relax_mesh_cone_entering(const triangle_topology *mesh, const double *x, co
   v3_set(out->Y, 0.0, 0.0, 0.0);
   for (int i = 0; i < 3; ++i) v3_axpy(out->Y, out->at.weight[i], corner(&w, i));
   normal_at_end(&w, place, out->normal);
-  v3_sub(pull, Z, out->Y);
+  v3_sub(pull, on->Z, out->Y);
   if (out->has_left || !(v3_dot(pull, out->normal) < 0.0)) out->state = RELAX_INACTIVE;
   else out->state = mesh_attachment_equal(&out->at, X) ? RELAX_STICK : RELAX_SLIDE;
+}
+
+void relax_mesh_cone_entering(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest,
+                              const mesh_attachment *X, const double (*X_d)[12], const double Z[3], bool with_derivatives,
+                              mesh_relaxation *out)
+{
+  relax(&(pulled_surface){mesh, x, Z, cone, rest}, false, X, X_d, with_derivatives, out);
+}
+
+void relax_mesh_bounded(const triangle_topology *mesh, const double *x, double mu, const mesh_attachment *X, const double (*X_d)[12],
+                        const double Z[3], bool with_derivatives, mesh_relaxation *out)
+{
+  const relax_cone round = {.mu = mu};
+  relax(&(pulled_surface){mesh, x, Z, &round, x}, true, X, X_d, with_derivatives, out);
 }
 
 void mesh_relaxation_block(const triangle_topology *mesh, const double *x, const mesh_relaxation *r, int j, double block[9])

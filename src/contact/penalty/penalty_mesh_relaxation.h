@@ -9,7 +9,7 @@
  * The paper does not define the relaxation at the border of an open surface (cloth, open meshes). Here contact ends at the border:
  * an attachment outside the friction cone that slides across the border is removed. If it stopped there, it would connect the point to
  * the sheet permanently. At a border vertex it is removed if it cannot continue on any neighbouring triangle or edge and the spring
- * force exceeds friction (with the smaller coefficient) in the plane of the mean normal. */
+ * force exceeds friction (with the smaller coefficient) in the plane of the mean normal. relax_mesh_bounded slides along the border instead. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
 #define SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
 #include "contact/detection/contact_record.h"
@@ -78,6 +78,9 @@ void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax
 void relax_mesh_cone_entering(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest,
                               const mesh_attachment *X, const double (*X_d)[12], const double Z[3], bool with_derivatives,
                               mesh_relaxation *out);
+/* As relax_mesh_cone_entering with a round cone, for a surface of which attachments slide along the border instead of ending there. */
+void relax_mesh_bounded(const triangle_topology *mesh, const double *x, double mu, const mesh_attachment *X, const double (*X_d)[12],
+                        const double Z[3], bool with_derivatives, mesh_relaxation *out);
 /* Friction cone in a deformed triangle, for relax_cone_length: `direction` is the current direction, or the normal of the triangle if the
  * projected direction vanishes. */
 relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle);

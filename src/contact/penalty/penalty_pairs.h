@@ -47,6 +47,7 @@ typedef struct {
   mesh_attachment at;
   int32_t         side;  /* 1: the point collided from the outside; -1: from the back of an open surface */
   double          speed; /* approach speed, see restitution.h [m/s] */
+  double          rest;  /* see mesh_pair.rest */
 } mesh_memory;
 
 /* Candidate pair: a point near a triangle. */
@@ -99,9 +100,10 @@ typedef struct {
   bool            is_reached; /* whether the trajectory to the last evaluated state collides; if not, a new pair has no force */
   bool            is_late;    /* created by the evaluation at the end of the step: active, but without force in this step */
   relax_cone      cone;
-  double          k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
-  restitution     bounce;
-  double          lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
+  double      rest; /* depth up to which the spring has no force: overlap at the start of the run, at most contact_law.rest_overlap [m] */
+  double      k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
+  restitution bounce;
+  double      lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
                                 * rotates with it */
   /* results of the last evaluation */
   double          Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* gain of the spring; its gradient by the motion of the point */
@@ -124,7 +126,7 @@ struct mesh_contact {
   int32_t    *stored_source, *stored_object, *stored_triangle, *stored_side;
   int64_t    *stored_point;
   double     *stored_weight; /* [n_known][3] */
-  double     *stored_speed;
+  double     *stored_speed, *stored_rest;
   bool        is_fresh; /* no step has been accepted yet: begin_step searches for points inside closed surfaces */
   mesh_edges *edges;    /* NULL: no contacts between edges */
 

@@ -1,5 +1,6 @@
 /* Contacts of triangle surfaces with points and edges, see surface_contact.h. */
 #include "contact/surface/surface_contact.h"
+#include "contact/detection/contact_set.h"
 #include "contact/detection/edge_pair.h"
 #include "geometry/collision/broad_phase.h"
 #include "geometry/collision/ccd.h"
@@ -13,12 +14,14 @@
 /* Private to this file. */
 
 struct surface_contact {
-  int64_t            n_vertices, n_points, n_segments;
-  int32_t            n_bodies, *point, *segment, *body;
-  bool              *meets, *is_closed, *is_rigid; /* [n_bodies] is_closed: of its surface */
-  double            *radius, *rest, thickest;
-  triangle_topology *topology;
-  broad_phase       *broad;
+  int64_t              n_vertices, n_points, n_segments;
+  int32_t              n_bodies, *point, *segment, *body;
+  bool                *meets, *is_closed, *is_rigid; /* [n_bodies] is_closed: of its surface */
+  double              *radius, *rest, thickest;
+  triangle_topology   *topology;
+  broad_phase         *broad;
+  const surface_sides *sides; /* NULL: no memory */
+  const int64_t       *point_id;
   /* Of the last run. */
   const double *x0, *x1; /* borrowed while it lasts */
   double        margin, skin;
@@ -43,6 +46,53 @@ static inline const int32_t *surface_edge(const surface_contact *c, int32_t e)
 {
   const int64_t n = c->topology->n_edges;
   return e < n ? c->topology->edge + 2 * (int64_t)e : c->segment + 2 * (e - n);
+}
+
+void surface_contact_use_sides(surface_contact *c, const surface_sides *sides, const int64_t *point_id)
+{
+  c->sides = sides, c->point_id = point_id;
+}
+
+static bool is_border_edge(const surface_contact *c, int64_t edge) { return c->topology->edge_triangle[2 * edge + 1] < 0; }
+/* The sheet of two edges, of which normal and side are stored: the second edge (1) unless that is at a border, else the first (0). */
+static int sheet_of_edges(const surface_contact *c, int32_t second) { return is_border_edge(c, second) ? 0 : 1; }
+
+void surface_contact_side_key(const surface_contact *c, const surface_spot *p, uint64_t key[2])
+{
+  const int32_t edge[2] = {p->first, p->second};
+  if (p->kind == SURFACE_POINT) {
+    key[0] = contact_key(DETECTOR_SURFACE_POINT, c->body[c->point[p->first]], surface_body_of_triangle(c, p->second));
+    key[1] = (uint64_t)c->point_id[p->first];
+    return;
+  }
+  const int sheet = sheet_of_edges(c, p->second);
+  key[0] = contact_key(DETECTOR_SURFACE_EDGE, c->body[surface_edge(c, edge[1 - sheet])[0]], c->body[surface_edge(c, edge[sheet])[0]]);
+  key[1] = (uint64_t)edge[1 - sheet];
+}
+
+/* Side of the last step; 0: not known. */
+static int stored_side(const surface_contact *c, const surface_spot *p)
+{
+  uint64_t key[2];
+  if (!c->sides || c->sides->n == 0) return 0;
+  surface_contact_side_key(c, p, key);
+  return surface_sides_find(c->sides, key);
+}
+
+/* Whether a feature (surface_spot.feature) is at the border of its surface. */
+static bool is_at_border(const surface_contact *c, int64_t feature)
+{
+  const triangle_topology *o = c->topology;
+  if (feature < o->n_triangles) return false;
+  feature -= o->n_triangles;
+  if (feature < o->n_edges) return is_border_edge(c, feature);
+  const int64_t vertex = feature - o->n_edges;
+  for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k)
+    for (int i = 0; i < 3; ++i) {
+      const int32_t edge = o->side_edge[3 * (int64_t)o->fan[k] + i];
+      if (is_border_edge(c, edge) && (o->edge[2 * (int64_t)edge] == vertex || o->edge[2 * (int64_t)edge + 1] == vertex)) return true;
+    }
+  return false;
 }
 
 /* Closest point of a triangle with corners a [3][3]: weights, exactly 0 on sides and at corners, and distance; INFINITY if a corner is
@@ -276,8 +326,8 @@ static bool is_shallow(question *p)
  * with the nearest feature. */
 static bool surface_is_elsewhere(const surface_contact *c, const surface_inside *in)
 {
-  const int32_t body = c->body[in->star->node[0]];
-  question      p    = {.in = *in, .high = 1.0};
+  const int32_t solid = c->body[in->star->node[0]];
+  question      p     = {.in = *in, .high = 1.0};
   double        d[3], min[3], max[3];
   int32_t       found[BOX_TREE_WIDTH];
   box_walk      walk;
@@ -287,7 +337,7 @@ static bool surface_is_elsewhere(const surface_contact *c, const surface_inside 
   broad_phase_walk_triangles(c->broad, min, max, &walk);
   for (int n = box_walk_next(&walk, found); n > 0; n = box_walk_next(&walk, found))
     for (int k = 0; k < n; ++k)
-      if (surface_body_of_triangle(c, found[k]) == body && is_taken(c, found[k], &p)) return true;
+      if (surface_body_of_triangle(c, found[k]) == solid && is_taken(c, found[k], &p)) return true;
   return is_shallow(&p);
 }
 
@@ -447,6 +497,9 @@ static bool point_touches(const surface_contact *c, int32_t point, int32_t t, su
   if (!feature_of(c, c->x0, t, a, near.w, p, &out->feature, own, &is_flat)) return false;
   v3_sub(between, p, near.x);
   outside(c, vertex, t, own, between, outwards);
+  const bool has_side = skin > 0.0 && !is_at_border(c, out->feature);
+  const int  stored   = has_side ? stored_side(c, out) : 0;
+  if (stored) v3_scale(outwards, stored, own);
   const double side = v3_dot(between, outwards) < 0.0 ? -1.0 : 1.0;
   /* For distances of the order of round-off, the difference of the two points has no direction. */
   if (is_flat || !(near.distance > 2.0 * weight_snap * longest_side(a)))
@@ -454,6 +507,7 @@ static bool point_touches(const surface_contact *c, int32_t point, int32_t t, su
   else v3_scale(out->normal, side / near.distance, between);
   out->gap = side * near.distance - radius - skin;
   for (int k = 0; k < 3; ++k) out->weight[k] = near.w[k], out->x[0][k] = p[k], out->x[1][k] = near.x[k];
+  if (has_side) out->side = v3_dot(out->normal, own) < 0.0 ? -1 : 1;
   return faces(c, vertex, out->normal);
 }
 
@@ -502,6 +556,7 @@ static bool point_comes_near(const surface_contact *c, int32_t point, int32_t t,
   if (radius + skin > 0.0 && v3_norm(hit.normal) > 0.5) v3_copy(out->normal, hit.normal);
   else v3_scale(out->normal, side, n);
   out->gap = v3_dot(between, out->normal) - radius - skin;
+  if (skin > 0.0) out->side = v3_dot(out->normal, n) < 0.0 ? -1 : 1;
   return out->gap > -radius - skin && faces(c, vertex, out->normal) && !is_own_point(c, vertex, t, w, 0.0);
 }
 
@@ -518,6 +573,8 @@ static const double parallel_tolerance = 1e-3;
 /* Sine of the angle by which an adjacent triangle must descend from an edge that is not flat. */
 static const double flat_tolerance       = 1e-3;
 static const double edge_sweep_tolerance = 1e-6;
+/* Cosine of the angle between a contact normal and that of the surface, below which the side is not stored. */
+static const double least_cosine = 0.3;
 typedef struct {
   bool      is_rigid[2];
   bool      is_fibre; /* the first is a segment of a fibre */
@@ -612,16 +669,37 @@ static bool is_deep_elsewhere(const surface_contact *c, const edges *p, const su
   return false;
 }
 
+/* Normal of the sheet at its edge, not a unit vector; false at a border and for contacts without skin. */
+static bool sheet_normal(const surface_contact *c, const edges *p, int32_t second, double n[3])
+{
+  const int        sheet = sheet_of_edges(c, second);
+  const edge_star *star  = &p->star[sheet];
+  const double    *x     = p->x0 + 12 * (int64_t)sheet;
+  double           e[3], d[3], m[3];
+  v3_set(n, 0.0, 0.0, 0.0);
+  if (!(p->skin > 0.0) || star->node[2] < 0 || star->node[3] < 0) return false;
+  v3_sub(e, x + 3, x);
+  for (int k = 2; k < 4; ++k) {
+    v3_sub(d, x + 3 * k, x);
+    v3_cross(m, e, d);
+    v3_axpy(n, (k == 2 ? 1.0 : -1.0) / v3_norm(m), m);
+  }
+  return true;
+}
+
 static bool edges_touch(const surface_contact *c, const edges *p, const segment_nearest *near, surface_spot *out)
 {
-  double n[3], between = 0.0;
+  double n[3], sheet[3], between = 0.0;
   bool   is_inside = false;
   if (!(near->distance < p->radius + p->skin + c->margin)) return false;
   if (!(near->s > 0.0 && near->s < 1.0 && near->t > 0.0 && near->t < 1.0) || !across(p->x0, n)) return false;
   if (are_own_edges(c, p, near->s, near->t, near->distance)) return false;
   for (int k = 0; k < 3; ++k)
     between += n[k] * (p->x0[k] + near->s * (p->x0[3 + k] - p->x0[k]) - p->x0[12 + k] - near->t * (p->x0[15 + k] - p->x0[12 + k]));
-  if (between < 0.0) v3_scale(n, -1.0, n);
+  const bool has_side = sheet_normal(c, p, out->second, sheet) && fabs(v3_dot(n, sheet)) > least_cosine * v3_norm(sheet);
+  const int  stored   = has_side ? stored_side(c, out) : 0;
+  if (stored ? stored * v3_dot(n, sheet) < 0.0 : between < 0.0) v3_scale(n, -1.0, n);
+  if (has_side) out->side = v3_dot(n, sheet) < 0.0 ? -1 : 1;
   if (!is_outermost(p, p->x0, n)) { /* otherwise they penetrate */
     v3_scale(n, -1.0, n);
     if (!(p->star[0].is_closed || p->star[1].is_closed) || !is_outermost(p, p->x0, n)) return false;
@@ -652,6 +730,8 @@ static bool edges_come_near(const surface_contact *c, const edges *p, surface_sp
     fill_edge_spot(p, hit.u, hit.v, out);
   }
   out->is_swept = true;
+  if (sheet_normal(c, p, out->second, n) && fabs(v3_dot(out->normal, n)) > least_cosine * v3_norm(n))
+    out->side = v3_dot(out->normal, n) < 0.0 ? -1 : 1;
   return out->gap > -separation && is_outermost(p, x, out->normal);
 }
 
@@ -730,8 +810,6 @@ static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
     if (c->topology->edge_triangle[2 * e + 1] < 0) c->is_closed[c->body[c->topology->edge[2 * e]]] = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-bool surface_contact_is_closed(const surface_contact *c, int32_t body) { return c->is_closed[body]; }
 
 PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **out)
 {
@@ -815,9 +893,10 @@ static void reduce_points(surface_contact *c)
 {
   int64_t m = 0;
   for (int64_t k = 0, end; k < c->n_spots; k = end) {
-    const int32_t point = c->spot[k].first, body = surface_body_of_triangle(c, c->spot[k].second);
+    const int32_t point = c->spot[k].first, sheet = surface_body_of_triangle(c, c->spot[k].second);
     const double  skin = surface_point_skin(c, point, c->spot[k].second);
-    for (end = k + 1; end < c->n_spots && c->spot[end].first == point && surface_body_of_triangle(c, c->spot[end].second) == body; ++end) {}
+    for (end = k + 1; end < c->n_spots && c->spot[end].first == point && surface_body_of_triangle(c, c->spot[end].second) == sheet; ++end) {
+    }
     const int64_t left = reduce_point(c->spot + k, end - k, c->radius[point] + skin);
     memmove(c->spot + m, c->spot + k, (size_t)left * sizeof *c->spot);
     m += left;

@@ -8,13 +8,15 @@
  * it is inside and no other side is nearer. Self-contact requires that the distance is less than half of that of the undeformed surface.
  *
  * Two open surfaces, or an open surface and a point or fibre, have contact at a distance of SURFACE_SKIN times the mean edge length (the
- * skin). Without this distance, a penetration by round-off would change the side of the contact.
+ * skin). Without this distance, a penetration by round-off would change the side of the contact. Contacts that are deeper than the skin keep the
+ * side of the last step (surface_sides.h); at borders of surfaces positions alone determine it.
  *
  * If positions at the end of the step are given, features that collide on straight trajectories have swept contacts
  * (geometry/collision/ccd.h); their position and normal are those at the time of collision. The result and its order do not depend on
  * the number of threads or on earlier calls. Caller: surface_scene.h. */
 #ifndef SS_CONTACT_SURFACE_SURFACE_CONTACT_H
 #define SS_CONTACT_SURFACE_SURFACE_CONTACT_H
+#include "contact/surface/surface_sides.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 #define SURFACE_SKIN 0.01
@@ -45,6 +47,8 @@ typedef struct {
   double x[2][3];   /* the two points [m] */
   double normal[3]; /* unit, from the second to the first */
   double gap;       /* normal . (x[0] - x[1]) - radius - skins [m] */
+  int    side;      /* sign of the normal on the normal of the open surface: of the second feature, or of the first if the second is an edge
+                     * at a border; 0: closed surface or border */
 } surface_spot;
 
 typedef struct surface_contact surface_contact;
@@ -53,8 +57,10 @@ PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **
 void           surface_contact_destroy(surface_contact **c);
 /* Edges of all surfaces, and their triangles. */
 const triangle_topology *surface_contact_topology(const surface_contact *c);
-/* Whether no edge of the surface of this body has one triangle only; true for a body without triangles. */
-bool surface_contact_is_closed(const surface_contact *c, int32_t body);
+/* Use sides of earlier steps. point_id [n_points]: persistent identities of the points. Both are borrowed. */
+void surface_contact_use_sides(surface_contact *c, const surface_sides *sides, const int64_t *point_id);
+/* Key of a contact in surface_sides: its point or edge, and the body of the open surface. */
+void surface_contact_side_key(const surface_contact *c, const surface_spot *p, uint64_t key[2]);
 /* Contacts at x0 with a gap of at most `margin` >= 0 [m] (or half the mean edge length if that is less), and swept contacts from x0 to x1
  * (NULL: none), [n_vertices][3] each: *out [*n], contacts of points sorted by first and feature, then of edges sorted by first and second;
  * owned by c until the next call. *bad: first vertex with a position that is not finite, in which case *n = 0; else -1. */

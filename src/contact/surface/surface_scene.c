@@ -16,23 +16,27 @@ typedef struct {
 } surface_part;
 
 struct surface_scene {
-  int              n_bodies;
-  bool            *meets;
-  surface_part    *part; /* [n_bodies] */
-  int32_t        **used; /* [n_bodies] nodes of triangles */
-  int64_t         *n_used;
-  int32_t        **triangle; /* [n_bodies] one triangle at each of these nodes */
-  surface_contact *contact;
-  int64_t          n_vertices, n_points, n_segments, n_triangles;
-  int64_t         *id;      /* [n_points] persistent identity */
-  int64_t         *index;   /* [n_points] current index of the point in its body; for fibres, of the segment */
-  double          *radius;  /* [n_points + n_segments] */
-  double          *x0, *x1; /* [n_vertices][3] */
+  int                 n_bodies;
+  bool               *meets;
+  surface_part       *part; /* [n_bodies] */
+  int32_t           **used; /* [n_bodies] nodes of triangles */
+  int64_t            *n_used;
+  int32_t           **triangle; /* [n_bodies] one triangle at each of these nodes */
+  surface_contact    *contact;
+  int64_t             n_vertices, n_points, n_segments, n_triangles;
+  int64_t            *id;      /* [n_points] persistent identity */
+  int64_t            *index;   /* [n_points] current index of the point in its body; for fibres, of the segment */
+  double             *radius;  /* [n_points + n_segments] */
+  double             *x0, *x1; /* [n_vertices][3] */
+  int64_t             n_found;
+  const surface_spot *found; /* [n_found] of the last search, owned by `contact` */
+  surface_sides       sides;
 };
 
 static void surface_scene_clear(surface_scene *f)
 {
   MEMORY_FREE(&f->id, &f->index, &f->radius, &f->x0, &f->x1);
+  f->n_found = 0;
   surface_contact_destroy(&f->contact);
 }
 
@@ -40,6 +44,7 @@ void surface_scene_destroy(surface_scene **f)
 {
   if (!f || !*f) return;
   surface_scene_clear(*f);
+  surface_sides_clear(&(*f)->sides);
   for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
   MEMORY_FREE(&(*f)->used, &(*f)->triangle, &(*f)->n_used, &(*f)->meets, &(*f)->part, f);
 }
@@ -193,6 +198,7 @@ static PetscErrorCode surface_scene_gather(surface_scene *f, const contact_scene
   code                  = surface_contact_create(&set, &f->contact);
   MEMORY_FREE(&a.triangle, &a.point, &a.segment, &a.body, &a.is_rigid, &a.rest);
   PetscCall(code);
+  surface_contact_use_sides(f->contact, &f->sides, f->id);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,33 +352,46 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
 PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources, contact_set *set,
                                   step_status *status)
 {
-  const surface_spot *found;
-  contact_spot       *spot;
-  int64_t             n, bad;
+  contact_spot *spot;
+  int64_t       bad;
   PetscFunctionBeginUser;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   if (!build_scene_layout(f, s, n_sources, sources)) PetscCall(surface_scene_gather(f, s));
   PetscCall(surface_scene_place(f, s));
-  PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
+  PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &f->n_found, &f->found, &bad));
   if (bad >= 0) {
     const int32_t i = body_of_vertex(f, bad);
     *status         = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(contact_set_append(set, n, &spot));
-  for (int64_t k = 0; k < n; ++k) fill_spot(f, s, &found[k], &spot[k]);
+  PetscCall(contact_set_append(set, f->n_found, &spot));
+  for (int64_t k = 0; k < f->n_found; ++k) fill_spot(f, s, &f->found[k], &spot[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-bool surface_scene_has_skin(const surface_scene *f, int32_t body_a, int32_t body_b)
+PetscErrorCode surface_scene_accept(surface_scene *f)
 {
-  const int32_t pair[2] = {body_a, body_b};
-  bool          is_open[2], has_inside[2];
-  if (!f || !f->contact) return false;
-  for (int k = 0; k < 2; ++k) {
-    const bool has_triangles = f->part[pair[k]].surface.n_triangles > 0, is_closed = surface_contact_is_closed(f->contact, pair[k]);
-    is_open[k]    = has_triangles && !is_closed;
-    has_inside[k] = has_triangles && is_closed;
+  uint64_t *key;
+  int32_t  *side;
+  int64_t   n = 0;
+  PetscFunctionBeginUser;
+  if (!f || !f->contact) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("sides of surfaces", ARRAY(key, 2 * f->n_found), ARRAY(side, f->n_found)));
+  for (int64_t k = 0; k < f->n_found; ++k) {
+    const surface_spot *p = &f->found[k];
+    if (p->side == 0) continue;
+    surface_contact_side_key(f->contact, p, key + 2 * n);
+    side[n++] = p->side;
   }
-  return (is_open[0] && !has_inside[1]) || (is_open[1] && !has_inside[0]);
+  const PetscErrorCode code = surface_sides_set(&f->sides, n, key, side);
+  MEMORY_FREE(&key, &side);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode surface_scene_fields(surface_scene *f, field_table *table)
+{
+  PetscFunctionBeginUser;
+  if (f) PetscCall(surface_sides_fields(&f->sides, table));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

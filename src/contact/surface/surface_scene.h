@@ -14,7 +14,7 @@ void           surface_scene_destroy(surface_scene **f);
  * sources [n_sources]: bodies with contact points. *status: negative if a position is not finite. */
 PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources, contact_set *set,
                                   step_status *status);
-/* Whether the side of contacts between two bodies is determined by their positions alone (an open surface and points, fibres, or another open
- * surface): a contact that is deeper than the skin (surface_contact.h) changes its side. After surface_scene_find. */
-bool surface_scene_has_skin(const surface_scene *f, int32_t body_a, int32_t body_b);
+/* The step has been accepted: store the sides of its contacts with open surfaces (surface_sides.h). */
+PetscErrorCode surface_scene_accept(surface_scene *f);
+PetscErrorCode surface_scene_fields(surface_scene *f, field_table *table);
 #endif

@@ -181,6 +181,7 @@ static PetscErrorCode mpm_create(const body_request *r, body_world *world, diagn
     const particle_seed start  = particle_fill_at_start(&fill, &spec->fill);
     PetscCall(mpm_domain_add_body(domain, r->name, r->material, &start, &index));
     PetscCall(particle_fill_finish(r, &fill, &domain->bodies, index, d, out));
+    if (!spec->fill.pour) particle_bodies_set_filled(&domain->bodies, index, &fill.filled->piece[0]);
   }
   particle_fill_free(&fill);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,9 +8,10 @@ void particle_bodies_free(particle_bodies *s)
   for (int b = 0; b < s->n; ++b) {
     particles_destroy(&s->particles[b]);
     particle_source_destroy(&s->source[b]);
+    level_set_destroy(&s->filled[b]);
     memory_free(&s->body[b]);
   }
-  MEMORY_FREE(&s->particles, &s->body, &s->source, &s->materials, &s->names);
+  MEMORY_FREE(&s->particles, &s->body, &s->source, &s->filled, &s->materials, &s->names);
   s->n = 0;
 }
 
@@ -21,8 +22,8 @@ PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, cons
   PetscFunctionBegin;
   PetscCheck(m->density > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: its material needs a density", name);
   PetscCall(MEMORY_RESIZE("bodies of particles", ARRAY(s->particles, n + 1), ARRAY(s->body, n + 1), ARRAY(s->source, n + 1),
-                          ARRAY(s->materials, n + 1), ARRAY(s->names, n + 1)));
-  s->body[n] = NULL, s->source[n] = NULL, s->materials[n] = m, s->names[n] = name;
+                          ARRAY(s->filled, n + 1), ARRAY(s->materials, n + 1), ARRAY(s->names, n + 1)));
+  s->body[n] = NULL, s->source[n] = NULL, s->filled[n] = NULL, s->materials[n] = m, s->names[n] = name;
   PetscCall(particles_create(law, &s->particles[n]));
   ++s->n; /* from here on freeing the set frees it */
   PetscCall(memory_alloc("bodies of particles", 1, sizeof **s->body, &s->body[n]));
@@ -46,6 +47,12 @@ PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const p
   SS_ASSERT(!s->source[index]);
   PetscCall(particle_source_create(seed, schedule, spout, &s->source[index]));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void particle_bodies_set_filled(particle_bodies *s, int index, level_set **filled)
+{
+  s->filled[index] = *filled;
+  *filled          = NULL;
 }
 
 void particle_bodies_set_blocks(particle_bodies *s)
@@ -111,7 +118,14 @@ PetscErrorCode particle_bodies_fields(particle_bodies *s, field_table *table)
 static const particle_body *own(const body *b) { return (const particle_body *)b; }
 
 particles *particle_body_particles(const body *b) { return own(b)->set->particles[own(b)->index]; }
-body      *particle_body_carrier(const body *b) { return own(b)->set->carrier; }
+
+const level_set *particle_body_filled(const body *b)
+{
+  if (b->ops->particles != particle_body_particles) return NULL;
+  const particle_source *source = own(b)->set->source[own(b)->index];
+  return source ? source->spout : own(b)->set->filled[own(b)->index];
+}
+body *particle_body_carrier(const body *b) { return own(b)->set->carrier; }
 
 PetscErrorCode particle_body_emit(body *b, double t, double dt)
 {

@@ -32,6 +32,7 @@ struct particle_bodies {
   particles                 **particles; /* [n] owned */
   particle_body             **body;      /* [n] owned */
   particle_source           **source;    /* [n] owned; NULL: no source */
+  level_set                 **filled;    /* [n] owned: the shape filled at the start of the run; NULL: not stored */
   const material            **materials; /* [n] borrowed */
   const char                **names;     /* [n] borrowed */
   int64_t                     next_id;   /* identity of the next new particle, unique in the whole set */
@@ -48,6 +49,8 @@ PetscErrorCode particle_bodies_emit(particle_bodies *s, int index, const particl
  * body. Takes ownership of *spout. */
 PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed,
                                           const particle_release_schedule *schedule, level_set **spout);
+/* Store the shape that the particles of a body fill at the start of the run. Takes ownership of *filled. */
+void particle_bodies_set_filled(particle_bodies *s, int index, level_set **filled);
 /* Copy first_block and n_blocks of the carrier to every body of the set; the carrier calls this at the end of its begin_step. */
 void particle_bodies_set_blocks(particle_bodies *s);
 bool particle_bodies_has_source(const particle_bodies *s);
@@ -55,9 +58,11 @@ bool particle_bodies_has_source(const particle_bodies *s);
 PetscErrorCode particle_bodies_fields(particle_bodies *s, field_table *table);
 
 /* Functions particles, carrier and emit for the body_ops of a particle_body. */
-particles     *particle_body_particles(const body *b);
-body          *particle_body_carrier(const body *b);
-PetscErrorCode particle_body_emit(body *b, double t, double dt);
+particles *particle_body_particles(const body *b);
+/* The shape that this body's particles fill at the start of the run, or fill when they are poured; NULL: not a body of particles, or not stored. */
+const level_set *particle_body_filled(const body *b);
+body            *particle_body_carrier(const body *b);
+PetscErrorCode   particle_body_emit(body *b, double t, double dt);
 
 /* Positions in an array of sums over particles: mass, m x, m v, angular momentum about the origin, kinetic energy. A domain may append
  * further sums. */

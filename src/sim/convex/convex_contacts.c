@@ -5,7 +5,7 @@
 
 void convex_contacts_destroy(convex_contacts *c)
 {
-  MEMORY_FREE(&c->law, &c->known, &c->r_previous, &c->anchor, &c->pair, &c->is_repeated, &c->largest, &c->r, &c->u, &c->x, &c->scale);
+  MEMORY_FREE(&c->law, &c->known, &c->r_previous, &c->anchor, &c->pair, &c->largest, &c->r, &c->u, &c->x, &c->scale);
   c->n = 0;
 }
 
@@ -29,8 +29,7 @@ static double inverse_mass(const sparse_rows *J, const double *inverse, int64_t 
 /* Contacts first <= a < end of one pair of bodies. */
 typedef struct {
   int64_t first, end;
-  bool    is_rigid;    /* both bodies are rigid */
-  bool    is_repeated; /* see convex_contacts.h */
+  bool    is_rigid; /* both bodies are rigid */
 } contact_pair;
 
 /* Give all contacts of two rigid bodies the same inverse mass, the mean weighted with the forces of the last step. Otherwise contacts near the centre
@@ -81,15 +80,11 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
   for (int64_t a = 0; a < c->n; ++a) w[a] = inverse_mass(J, inverse, a);
   for (; p.first < c->n; p.first = p.end) { /* contacts are sorted by detector and pair */
     for (p.end = p.first + 1; p.end < c->n && spots[p.end].key[0] == spots[p.first].key[0];) ++p.end;
-    p.is_rigid    = f->contacts.frame[spots[p.first].body_a] >= 0 && f->contacts.frame[spots[p.first].body_b] >= 0;
-    p.is_repeated = o->law == SAP_REGULARISED && o->max_coulomb_iterations > 1 &&
-                    (f->contacts.frame[spots[p.first].body_a] >= 0 || f->contacts.frame[spots[p.first].body_b] >= 0 ||
-                     !surface_scene_has_skin(f->contacts.surfaces, spots[p.first].body_a, spots[p.first].body_b));
+    p.is_rigid = f->contacts.frame[spots[p.first].body_a] >= 0 && f->contacts.frame[spots[p.first].body_b] >= 0;
     equalise_masses(c, &p, w);
     step.min_contact_period = pair_period(least_period, c, &p, &step, f->layout.acceleration_scale, max_depth, w);
     for (int64_t a = p.first; a < p.end; ++a) {
       c->pair[a]             = p.first;
-      c->is_repeated[a]      = p.is_repeated;
       const contact_law *law = &s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b];
       const double       k   = law->stiffness;
       const double       gap = spots[a].gap + (isnan(k) ? 0.0 : law->rest_overlap); /* near-rigid contacts limit the speed */
@@ -102,12 +97,13 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
 
 /* Prediction from the last step: contacts that slid then slide with the velocity u0 of the start of the step, and friction is as in the last
  * step. */
-static void predict(const double *u0, double *shift, convex_contacts *c)
+static void predict(const convex_options *o, const double *u0, double *shift, convex_contacts *c)
 {
+  const bool is_repeated = o->law == SAP_REGULARISED && o->max_coulomb_iterations > 1;
   for (int64_t a = 0; a < c->n; ++a) {
     const double *r = c->r_previous + 3 * a;
     shift[a]        = 0.0;
-    if (!c->is_repeated[a]) continue;
+    if (!is_repeated) continue;
     if (hypot(r[1], r[2]) >= c->law[a].mu * r[0] * (1.0 - 1e-9)) shift[a] = c->law[a].mu * hypot(u0[3 * a + 1], u0[3 * a + 2]);
     c->known[3 * a] += shift[a];
     for (int i = 0; i < 2; ++i) {
@@ -129,9 +125,8 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   PetscErrorCode code    = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
   for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
   if (!code)
-    code =
-        MEMORY_ALLOC("convex contacts", ARRAY(c->r_previous, 3 * c->n), ARRAY(c->anchor, 2 * c->n), ARRAY(c->scale, 9 * c->n),
-                     ARRAY(inverse, A->n_rows), ARRAY(w, c->n), ARRAY(c->pair, c->n), ARRAY(c->largest, c->n), ARRAY(c->is_repeated, c->n));
+    code = MEMORY_ALLOC("convex contacts", ARRAY(c->r_previous, 3 * c->n), ARRAY(c->anchor, 2 * c->n), ARRAY(c->scale, 9 * c->n),
+                        ARRAY(inverse, A->n_rows), ARRAY(w, c->n), ARRAY(c->pair, c->n), ARRAY(c->largest, c->n));
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
   if (!code) {
     for (int64_t i = 0; i < A->n_rows; ++i)
@@ -143,7 +138,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
     contact_jacobian_velocity(rows, u->is_all ? still : u->known, c->known);
     step_impulses_guess(&f->record.known, rows, step_contacts_spots(&f->contacts), f->layout.dt, c->r_previous);
     make_laws(o, f, J, inverse, u0, max_depth, w, c);
-    predict(u0, shift, c);
+    predict(o, u0, shift, c);
   }
   MEMORY_FREE(&inverse, &u0, &still, &w);
   PetscCall(code);
@@ -174,7 +169,6 @@ int64_t convex_contacts_compare(const convex_options *o, const double *shift, co
     const double       load = law->R_n * c->largest[c->pair[a]], least = fmax(o->coulomb_tolerance * load, 1e-3 * o->max_creep);
     double             x[2], u[2];
     target[a] = 0.0;
-    if (!c->is_repeated[a]) continue;
     sliding_of(c, a, x);
     tangential(c, a, u);
     target[a] = law->mu * hypot(x[0], x[1]);
@@ -189,7 +183,6 @@ void convex_contacts_shift(const double *next, double *shift, convex_contacts *c
   for (int64_t a = 0; a < c->n; ++a) {
     c->known[3 * a] += next[a] - shift[a];
     shift[a] = next[a];
-    if (!c->is_repeated[a]) continue;
     for (int i = 0; i < 2; ++i) {
       const double r = c->r[3 * a + 1 + i];
       c->known[3 * a + 1 + i] -= c->law[a].R_t * (r - c->anchor[2 * a + i]);

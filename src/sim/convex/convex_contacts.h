@@ -10,14 +10,11 @@ typedef struct {
   sap_contact *law;        /* [n] */
   double      *known;      /* [n][3] contact velocities at v = step_unknowns.known, plus the shift and the anchor below [m/s] */
   double      *r_previous; /* [n][3] forces of the last step times the length of this step, in contact frames [N s]; 0: not active */
-  bool *
-      is_repeated; /* [n] solved until Coulomb's law is satisfied. Others keep the law of one pass: contacts between deformable bodies that change
-                         * their side if they are deeper than the skin of an open surface (surface_scene_has_skin) */
-  double  *anchor;    /* [n][2] friction impulse b at which a sticking contact has no tangential velocity, u_T = -R_t (r_T - b) [N s] */
-  int64_t *pair;      /* [n] first contact of the same pair of bodies */
-  double  *largest;   /* [n] at the first contact of a pair: its largest normal impulse [N s] */
-  double  *r, *u, *x; /* [n][3] see step_outcome; `known`, r, u and x have room for the constraints after the contacts */
-  double  *scale;     /* [n][9] see step_outcome */
+  double      *anchor;    /* [n][2] friction impulse b at which a sticking contact has no tangential velocity, u_T = -R_t (r_T - b) [N s] */
+  int64_t     *pair;      /* [n] first contact of the same pair of bodies */
+  double      *largest;   /* [n] at the first contact of a pair: its largest normal impulse [N s] */
+  double      *r, *u, *x; /* [n][3] see step_outcome; `known`, r, u and x have room for the constraints after the contacts */
+  double      *scale;     /* [n][9] see step_outcome */
 } convex_contacts;
 
 /* Create the potentials of the contacts in f. A is the matrix of the step's unknowns; the first rows of J are the contact rows. The

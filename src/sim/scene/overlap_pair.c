@@ -1,5 +1,6 @@
 /* Implementation: one function per combination of representations; each keeps the deepest overlap found so far. */
 #include "sim/scene/overlap_pair.h"
+#include "discretize/particles/particle_bodies.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "geometry/convex/convex_overlap.h"
@@ -232,7 +233,8 @@ static void overlap_fibres(const overlap_shape *a, const overlap_shape *to, over
 
 /* ---- particles in solids ---- */
 
-static void overlap_particles(const overlap_shape *a, const overlap_shape *to, overlap *out)
+/* filled: the shape of a body of particles; NULL: `to` is a solid or half-spaces. */
+static void overlap_particles(const overlap_shape *a, const overlap_shape *to, const level_set *filled, overlap *out)
 {
   const particles *p    = a->particles;
   double           most = out->depth;
@@ -248,7 +250,7 @@ static void overlap_particles(const overlap_shape *a, const overlap_shape *to, o
       double       depth = -INFINITY;
       if (to->is_walls)
         for (int k = 0; k < to->n_solids; ++k) depth = fmax(depth, to->convex[k].offset - v3_dot(to->convex[k].normal, x));
-      else if (is_near(x, x, to)) depth = -overlap_shape_distance(to, x, &hint);
+      else if (is_near(x, x, to)) depth = filled ? -level_set_value(filled, x) : -overlap_shape_distance(to, x, &hint);
       if (depth > own) own = depth, own_at = i;
     }
 #pragma omp critical(overlap_particles)
@@ -355,14 +357,16 @@ static PetscErrorCode overlap_strands(const overlap_shape *a, const overlap_shap
 
 bool overlap_pair_is_serial(const overlap_shape *a, const overlap_shape *b)
 {
-  return (a->particles != NULL) != (b->particles != NULL) || (a->fibres.n_segments > 0 && b->fibres.n_segments > 0);
+  return a->particles || b->particles || (a->fibres.n_segments > 0 && b->fibres.n_segments > 0);
 }
 
 /* The features of a in the solid `to`. */
 static void overlap_features(const overlap_shape *a, const overlap_shape *to, bool is_thorough, overlap *out)
 {
   if (to->is_walls) overlap_walls(a, to, out);
-  if (a->particles && (to->is_walls || overlap_shape_has_inside(to))) overlap_particles(a, to, out);
+  if (a->particles && (to->is_walls || overlap_shape_has_inside(to))) overlap_particles(a, to, NULL, out);
+  const level_set *filled = is_thorough && a->particles && to->particles && to->particles->n > 0 ? particle_body_filled(to->b) : NULL;
+  if (filled) overlap_particles(a, to, filled, out);
   if (!overlap_shape_has_inside(to)) return;
   if (a->mesh) overlap_surface(a, to, out);
   overlap_fibres(a, to, out);

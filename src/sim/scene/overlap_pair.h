@@ -9,6 +9,7 @@
  *   fibres and fibres              sum of the radii minus the distance of the axes; within one strand, only points separated by an arc of
  *                                  pi radii or more, as in fibre_contact.h
  *   particles and solids           depth of the deepest particle centre
+ *   particles and particles        at the start of a run: depth of the deepest particle centre in the shape that the other body fills
  *
  * Open surfaces (cloth) have no inside: two of them have no depth, see scene_intersections.h. */
 #ifndef SS_SIM_SCENE_OVERLAP_PAIR_H

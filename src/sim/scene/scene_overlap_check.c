@@ -95,13 +95,15 @@ static void report_overlap(const scene *s, const scene_overlap *p, diagnostics *
   const int   b     = a == p->b ? p->a : p->b;
   const int   whole = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
   const char *one = s->bodies[a].name, *two = s->bodies[b].name;
-  char        path[300];
+  char        path[300], remedy[300] = "contact.initial_overlap: permit"; /* for bodies that share a grid, without a law of their own */
+  if (!s->laws[(int64_t)a * s->n_bodies + b].never_touch)
+    snprintf(remedy, sizeof remedy, "contact.pairs: [{between: [%.90s, %.90s], initial_overlap: permit}]", one, two);
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
   diagnostics_add_under(d, scene_body_node(s, whole), path, NULL,
                         "%s%.90s%soverlaps %s%.90s%s by %.3g m at (%.5g, %.5g, %.5g) at the start of the run. Move one of them away, or "
-                        "permit it: contact.pairs: [{between: [%.90s, %.90s], initial_overlap: permit}]",
+                        "permit it: %s",
                         whole == a ? "" : "its part ", whole == a ? "" : one, whole == a ? "" : " ", a == b ? "" : "\"",
-                        a == b ? "itself" : two, a == b ? "" : "\"", p->at.depth, p->at.x[0], p->at.x[1], p->at.x[2], one, two);
+                        a == b ? "itself" : two, a == b ? "" : "\"", p->at.depth, p->at.x[0], p->at.x[1], p->at.x[2], remedy);
 }
 
 PetscErrorCode scene_overlap_check(const scene *s, diagnostics *d)

@@ -52,6 +52,7 @@ static bool is_on_grid(const scene_overlaps *o, int a, int b)
 static bool may_touch(const scene_overlaps *o, int a, int b, bool is_initial)
 {
   const contact_law *law = &o->scene.law[(int64_t)a * o->n_bodies + b];
+  if (is_initial && a != b && o->shape[a].particles && o->shape[b].particles) return true; /* contact through the grid, without a law */
   if (law->never_touch || law->stiffness == 0.0) return false;
   return is_initial || !is_on_grid(o, a, b);
 }

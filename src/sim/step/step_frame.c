@@ -47,6 +47,7 @@ PetscErrorCode step_frame_fields(step_frame *f, field_table *table)
   PetscFunctionBegin;
   PetscCall(step_record_fields(&f->record, table));
   PetscCall(fibre_scene_fields(f->contacts.fibres, table));
+  PetscCall(surface_scene_fields(f->contacts.surfaces, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,6 +70,7 @@ PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_st
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_contact_report(&f->contacts, l, law, &f->record, &report->contact));
   PetscCall(fibre_scene_accept(f->contacts.fibres));
+  PetscCall(surface_scene_accept(f->contacts.surfaces));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -169,7 +169,7 @@ static void roof(double *x, bool is_a, double left, double right, double height)
 
 static bool meets(const edge_star star[2], double left_a, double right_a, double left_b, double right_b, double from, double to, int *side)
 {
-  double x0[24], x1[24], at[2];
+  double x0[24], x1[24], at[3];
   roof(x0, true, left_a, right_a, from);
   roof(x1, true, left_a, right_a, to);
   roof(x0 + 12, false, left_b, right_b, 0.0);
@@ -212,19 +212,22 @@ static void test_ends_and_parallels(void **unused)
   const edge_star star[2] = {{{0, 1, 2, 3}, false}, {{0, 1, 2, 3}, false}};
   double          x0[24], x1[24];
   int             side, n = 0;
-  double          met[2];
-  for (int k = 0; k < 5; ++k) { /* the middle of b reaches a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 0, -1e-3 */
-    const double at[] = {0.5, 1e-3, 1e-7, 0.0, -1e-3};
+  double          met[3];
+  for (int k = 0; k < 5;
+       ++k) { /* the middle of b reaches a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 1e-11, -1e-3. Points beside a
+                                 * triangle collide within 1e-10: no contact vanishes between points and edges */
+    const double at[] = {0.5, 1e-3, 1e-7, 1e-11, -1e-3};
     roof(x0, true, 1, 1, 0.1);
     roof(x1, true, 1, 1, -0.1);
     roof(x0 + 12, false, 1, 1, 0.0);
     roof(x1 + 12, false, 1, 1, 0.0);
     for (int i = 0; i < 4; ++i) x0[3 * i] += 0.5 - at[k], x1[3 * i] += 0.5 - at[k];
     const bool meets = edge_pair_collides(star, x0, x1, false, &side, met);
-    assert_int_equal(meets, k < 2);
+    assert_int_equal(meets, k < 3);
     n += meets;
+    if (meets) assert_close(met[2], 0.5, 1e-8); /* time */
   }
-  assert_int_equal(n, 2);
+  assert_int_equal(n, 3);
   for (int k = 0; k < 2; ++k) { /* turned towards each other to an angle of 0.01 and of 1e-4 */
     const double angle = k == 0 ? 0.01 : 1e-4;
     roof(x0 + 12, false, 1, 1, 0.0);
@@ -245,14 +248,14 @@ static void test_crossed(void **unused)
   static const struct {
     double height, along_a, along_b; /* of a above b; where a and b cross, as fractions of the edges */
     bool   is_crossed;
-  } cases[]               = {{-0.1, 0.5, 0.5, true},   {-0.1, 0.7, 0.2, true},   {0.1, 0.5, 0.5, false},   {-0.1, 0.999, 0.5, true},
-                             {-0.1, 0.001, 0.5, true}, {-0.1, 0.5, 0.999, true}, {-0.1, 0.5, 0.001, true}, {-0.1, 1.1, 0.5, false},
-                             {-0.1, -0.1, 0.5, false}, {-0.1, 0.5, 1.1, false},  {-0.1, 0.5, -0.1, false}, {-0.1, 1.0 + 1e-7, 0.5, false},
-                             {-0.1, 1e-7, 0.5, false}};
+  } cases[]               = {{-0.1, 0.5, 0.5, true},    {-0.1, 0.7, 0.2, true},   {0.1, 0.5, 0.5, false},   {-0.1, 0.999, 0.5, true},
+                             {-0.1, 0.001, 0.5, true},  {-0.1, 0.5, 0.999, true}, {-0.1, 0.5, 0.001, true}, {-0.1, 1.1, 0.5, false},
+                             {-0.1, -0.1, 0.5, false},  {-0.1, 0.5, 1.1, false},  {-0.1, 0.5, -0.1, false}, {-0.1, 1.0 + 1e-7, 0.5, false},
+                             {-0.1, 1e-11, 0.5, false}, {-0.1, 1e-7, 0.5, true}};
   const edge_star star[2] = {{{0, 1, 2, 3}, false}, {{0, 1, 2, 3}, false}};
   (void)unused;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-    double x[24], at[2], depth;
+    double x[24], at[3], depth;
     int    side, before;
     roof(x, true, 1, 1, cases[k].height);
     roof(x + 12, false, 1, 1, 0.0);

@@ -69,6 +69,9 @@ static int32_t add_sheet(int m, double a, const double *R, const double *c)
   return add_surface((m + 1) * (m + 1), x, n, t, R, c);
 }
 
+static const surface_sides *known;        /* sides of earlier steps, or NULL */
+static uint64_t             key[2 * MAX]; /* of the contacts of the last call of find */
+
 static int64_t find(bool is_moving, double margin, surface_spot *out)
 {
   bool meets[64];
@@ -83,10 +86,14 @@ static int64_t find(bool is_moving, double margin, surface_spot *out)
   const surface_spot *spot;
   int64_t             n, bad;
   assert_ok(surface_contact_create(&set, &c));
+  int64_t id[MAX];
+  for (int64_t i = 0; i < S.n_points; ++i) id[i] = i;
+  surface_contact_use_sides(c, known, id);
   assert_ok(surface_contact_run(c, S.x0, is_moving ? S.x1 : NULL, margin, &n, &spot, &bad));
   assert_int_equal(bad, -1);
   assert_true(n <= MAX);
   if (n > 0) memcpy(out, spot, (size_t)n * sizeof *out);
+  for (int64_t i = 0; i < n; ++i) surface_contact_side_key(c, &spot[i], key + 2 * i);
   surface_contact_destroy(&c);
   return n;
 }
@@ -413,6 +420,55 @@ static void folded_sheet(void **unused)
   assert_no_leak();
 }
 
+/* A point and the edges of another sheet 0.01 below a sheet, deeper than the skin, keep the stored side, except at the border. */
+static void sides_are_stored(void **unused)
+{
+  (void)unused;
+  const double  at[2][3] = {{0.013, 0.007, -0.01}, {0.013, 0.201, -0.01}}, R[9] = {0.96, -0.28, 0.0, 0.28, 0.96, 0.0, 0.0, 0.0, 1.0};
+  surface_sides sides = {0};
+  int32_t       side[MAX];
+  int64_t       n_stored = 0;
+  for (int k = 0; k < 2; ++k) { /* over a face, over the border */
+    clear();
+    add_sheet(4, 0.1, NULL, NULL);
+    add_surface(1, at[k], 0, NULL, NULL, NULL);
+    for (int stored = 0; stored < 2; ++stored) {
+      known            = stored ? &sides : NULL;
+      const int turned = stored && k == 0;
+      assert_int_equal(find(false, 0.1, found), 1);
+      assert_true(turned ? found[0].normal[2] > 0.999 : found[0].normal[2] < -0.99);
+      assert_int_equal(found[0].side, k == 1 ? 0 : turned ? 1 : -1);
+      assert_true((found[0].gap < -0.01) == turned);
+      key[2] = key[0], key[3] = key[1] + 1, key[4] = key[2], key[5] = key[3];
+      assert_ok(surface_sides_set(&sides, 3, key, (const int32_t[3]){1, 1, -1}));
+      assert_int_equal(sides.n, 1); /* the second key has both sides */
+    }
+  }
+  known = NULL;
+  clear();
+  add_sheet(4, 0.1, NULL, NULL);
+  add_sheet(1, 0.17, R, at[0]);
+  const int64_t n = find(false, 0.1, found);
+  for (int64_t i = 0; i < n; ++i) {
+    if (found[i].kind != SURFACE_EDGE || found[i].side == 0) continue;
+    memmove(key + 2 * n_stored, key + 2 * i, 2 * sizeof *key);
+    side[n_stored++] = -found[i].side;
+  }
+  assert_true(n_stored > 3);
+  assert_ok(surface_sides_set(&sides, n_stored, key, side));
+  known = &sides;
+  assert_int_equal(find(false, 0.1, other), n);
+  for (int64_t i = 0; i < n; ++i) {
+    const bool turns = found[i].kind == SURFACE_EDGE && found[i].side != 0;
+    assert_int_equal(other[i].side, turns ? -found[i].side : found[i].side);
+    assert_close(other[i].normal[2], turns ? -found[i].normal[2] : found[i].normal[2], 1e-15);
+    assert_true(found[i].gap > 0.0 && (other[i].gap < -0.01) == turns);
+  }
+  known = NULL;
+  surface_sides_clear(&sides);
+  assert_no_leak();
+}
+
 /* A thin closed plate: its sides are near each other, and no contact. */
 static void thin_plate(void **unused)
 {
@@ -538,5 +594,6 @@ static void threads_do_not_matter(void **unused)
 TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cmocka_unit_test(plate_on_box),
           cmocka_unit_test(ridge_on_ridge), cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box),
           cmocka_unit_test(sheets_face_to_face), cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass),
-          cmocka_unit_test(folded_sheet), cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof),
-          cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(folded_sheet), cmocka_unit_test(sides_are_stored), cmocka_unit_test(thin_plate),
+          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism),
+          cmocka_unit_test(threads_do_not_matter))

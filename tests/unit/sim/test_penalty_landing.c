@@ -16,6 +16,15 @@ static const char SAND[] =
     "{kind: mpm, material: rubber, spacing: 0.05, particles_per_cell: 8, seeding: lattice, shape: {box: {min: [-0.05, -0.05, "
     "-0.0122], max: [0.05, 0.05, 0.0878]}}, velocity: [0.5, 0, -0.5]}"; /* the lowest particles are 0.3 mm above the floor */
 
+/* A bar across two others, edge on edge. Its large moments of inertia prevent rotation. */
+static const char BAR[] =
+    "{kind: rigid, material: wood, contact_surface: mesh, inertia: [1e6, 1e6, 1e6], velocity: [0.5, 0, -0.5], shape: {box: {min: "
+    "[-0.03, -0.6, -0.03], max: [0.03, 0.6, 0.03]}, rotate_deg: 45, axis: [0, 1, 0], translate: [0.0237, 0.0171, 0.0851528]}}";
+#define BAR_AT(y)                                                                                                                          \
+  "{kind: static, contact_surface: mesh, shape: {box: {min: [-0.2, -0.03, -0.03], max: [0.2, 0.03, 0.03]}, rotate_deg: 45, axis: [1, 0, "  \
+  "0], translate: [0, " y ", 0]}}"
+static const char BARS[] = BAR_AT("-0.3") "\n  right: " BAR_AT("0.3");
+
 /* Change of momentum in the first step with contact, without gravity. */
 static void land(const char *faller, const char *floor, double mu, double stiffness, double change[3])
 {
@@ -96,4 +105,43 @@ static void on_a_soft_floor(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(sliding), cmocka_unit_test(sticking), cmocka_unit_test(on_a_soft_floor))
+/* Contact impulse J of the bar in its first step of contact, and its velocity v afterwards. Gravity along x changes the direction of the trajectory
+ * during the step. */
+static void land_bar(double mu, double J[3], double v[3])
+{
+  static const double g = -400.0, dt = 1e-3;
+  world               w;
+  char                text[2000];
+  (void)snprintf(text, sizeof text,
+                 "stickslip: 1\nname: test\nformulation: penalty\ngravity: [%g, 0, 0]\ntime: {end: 1, step: %g}\nmaterials:\n"
+                 "  wood: {model: rigid, density: 1000}\nbodies:\n  floor: %s\n  body: %s\ncontact: {friction: %g, stiffness: 1.0e6}\n"
+                 "solver: {newton: {tolerance: 1.0e-8}, penalty: {expert: {rigid_detector: vertices}}}\n",
+                 g, dt, BARS, BAR, mu);
+  open_world(text, &w);
+  const rigid_body *bar = rigid(&w, "body");
+  double            before[3];
+  do {
+    v3_copy(before, bar->v);
+    step(&w);
+  } while (w.report.contact.contacts == 0 && w.t < 5e-3);
+  v3_copy(v, bar->v);
+  v3_sub(J, v, before);
+  J[0] -= g * dt;
+  close_world(&w);
+}
+
+/* Edges: on the cone, or, sticking, opposite to the motion, because the spring begins at the point of entry on the final trajectory. */
+static void edges(void **state)
+{
+  double J[3], v[3];
+  (void)state;
+  land_bar(0.05, J, v);
+  assert_true(J[2] > 1e-3);
+  assert_close(J[0] / J[2], -0.05, 1e-8);
+  land_bar(2.0, J, v);
+  assert_true(J[2] > 1e-3 && fabs(v[0] / v[2]) > 0.1);
+  assert_close(J[0] / J[2], v[0] / v[2], 1e-8);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(edges), cmocka_unit_test(sliding), cmocka_unit_test(sticking), cmocka_unit_test(on_a_soft_floor))
