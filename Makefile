@@ -65,7 +65,12 @@ UNIT_sim        := app sim $(UNIT_contact)
 UNIT_app        := $(UNIT_sim)
 LAYERS          := core io geometry optim discretize contact sim app
 READS_JOBS      := discretize/test_fem_body discretize/test_mac_body
-link_test = @mkdir -p $(@D); echo "  TEST $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -Itests/unit -MMD -MP -o $@ $< $(1) -lcmocka $(LIBS)
+# Tests themselves are not optimised: their own code takes little time, and compiling it took more than running it.
+TEST_CFLAGS     := $(filter-out -O%,$(CFLAGS)) -O0 $(FAST_LINK)
+# Except where a test repeats an expression of src and expects the same bits: only optimised code fuses multiplications and additions.
+SAME_BITS       := $(addprefix $(B)/unit/contact/test_,impulses impulses_bodies penalty_mesh_relaxation_chains)
+$(SAME_BITS): TEST_CFLAGS := $(CFLAGS) $(FAST_LINK)
+link_test = @mkdir -p $(@D); echo "  TEST $@"; $(CC) $(CPPFLAGS) $(TEST_CFLAGS) -Itests/unit -MMD -MP -o $@ $< $(1) -lcmocka $(LIBS)
 define layer_rules
 $(B)/layer/lib$(1).a: $(filter $(B)/src/$(1)/%,$(LIB_OBJ))
 	@mkdir -p $$(@D); rm -f $$@; ar rcsT $$@ $$^
@@ -86,7 +91,7 @@ BENCH_SRC := $(wildcard validation/bench/bench_*.c)
 BENCH_BIN := $(BENCH_SRC:validation/bench/%.c=$(B)/bench/%)
 $(B)/bench/%: validation/bench/%.c $(CODE)
 	@mkdir -p $(@D)
-	@echo "  BENCH $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -Ivalidation/bench -MMD -MP -o $@ $< $(STATIC) $(LIBS)
+	@echo "  BENCH $@"; $(CC) $(CPPFLAGS) $(CFLAGS) $(FAST_LINK) -Ivalidation/bench -MMD -MP -o $@ $< $(STATIC) $(LIBS)
 $(B)/validate: validation/validate.c $(CODE)
 	@mkdir -p $(@D)
 	@echo "  LINK $@"; $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(STATIC) $(LIBS)

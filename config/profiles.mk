@@ -10,6 +10,8 @@ WARN     += -Wno-psabi
 CPPFLAGS := -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null)
 # LAPACK by name: whichever there is, as PETSc takes it.
 LIBS      = $(shell pkg-config --libs $(PKG) 2>/dev/null) -lmetis -llapack -lblas -lz -lm
+# Tests and benches: gold links in a quarter of the time of the default linker.
+FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 CC       := $(if $(filter tsan,$(PROFILE)),OMPI_CC=clang mpicc,mpicc)
 COMMON   := -std=gnu11 -g -fopenmp -fno-math-errno $(WARN)
 # Counters of executed lines. With them, gcc loses track of values that a failed call leaves unset. Not atomic: threads may lose
@@ -20,7 +22,9 @@ CFLAGS   := $(COMMON) -O3 $(if $(ARCH),-march=$(ARCH)) -fno-trapping-math
 else ifeq ($(PROFILE),debug)
 CFLAGS   := $(COMMON) -O0 -DSS_CHECKS
 else ifeq ($(PROFILE),asan)
-CFLAGS   := $(COMMON) -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSS_CHECKS $(if $(COVERAGE),$(COUNTERS))
+# Null pointers and accesses outside of objects: AddressSanitizer finds both; the other checks of them cost a sixth of the time.
+CFLAGS   := $(COMMON) -g1 -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=null,object-size \
+            -fno-sanitize-recover=undefined -DSS_CHECKS $(if $(COVERAGE),$(COUNTERS))
 else ifeq ($(PROFILE),tsan)
 # clang, whose OpenMP tells TSan what it orders. -O2: at -O1 clang 14 returns wrong maxima from a simd reduction.
 # Watched loops do not all become vectors: no reason to stop.

@@ -5,6 +5,8 @@
 B=${B:-build/release} JOBS=${JOBS:-$(env -u OMP_NUM_THREADS nproc)}
 export B
 export GOMP_SPINCOUNT=1000 # other work may share the cores
+# One thread per test where several tests run at a time, which takes less time than more threads each. Tests of threads set their number.
+[ "$JOBS" = 1 ] || export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 # The tests count their own blocks; what MPI leaves behind at the end is not ours.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 # Archer tells ThreadSanitizer what OpenMP orders; PETSc and MPI were built without its marks.

@@ -1,7 +1,7 @@
 # kill -9 at random moments of a run that writes a checkpoint of 3 MB after every step, which takes most of its time. After every kill the
 # run can be resumed, and its final state equals that of an uninterrupted run. FAULT_KILLS=1000: number of kills.
 . tests/integration/common.sh
-kills=${FAULT_KILLS:-200}
+kills=${FAULT_KILLS:-100}
 export OMP_NUM_THREADS=1
 cat >"$work/job.yaml" <<'J'
 stickslip: 1

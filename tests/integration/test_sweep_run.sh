@@ -4,7 +4,7 @@ cat >"$work/slide.yaml" <<'EOF'
 # A ball that slides until it rolls.
 stickslip: 1
 name: slide
-time: {end: 4, step: 5.0e-4, retry: {halvings: 0}}
+time: {end: 2.5, step: 5.0e-4, retry: {halvings: 0}}
 materials: {steel: {model: rigid, density: 3000}}
 bodies:
   ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}

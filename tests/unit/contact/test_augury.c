@@ -254,7 +254,7 @@ static void momentum_is_conserved(void **state)
   static scene s;
   static bool  active[2 * TRIANGLES];
   double       worst = 0.0;
-  for (uint64_t c = 0; c < 24; ++c) {
+  for (uint64_t c = 0; c < test_samples(24); ++c) {
     const double dx = edge() / (0.5 * (double)(1 << (c % 4)));
     double       P0[3], L0[3], P1[3], L1[3];
     two_spheres(&s, 0.3 * dx);
@@ -387,7 +387,7 @@ static void approaching_bodies_stop_and_separating_ones_continue(void **state)
               {{0.078, 0.101}, {0.978, 0.969}, {2.0, 0.10}},
               {{0.074, 0.083}, {0.991, 0.990}, {2.0, 0.06}},
               {{0.178, 0.185}, {0.996, 0.996}, {NAN, 0.17}}};
-  for (int c = 0; c < 4; ++c) {
+  for (int c = 0; c < test_samples(4); ++c) {
     const double dx = edge() / (0.5 * (1 << c));
     for (int accepts = 0; accepts < 2; ++accepts) {
       meet(&s, dx, together, accepts, 30);

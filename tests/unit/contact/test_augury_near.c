@@ -358,7 +358,7 @@ static void momentum_with_a_continuum_is_conserved(void **state)
     assert_ok(augury_begin(a, s.x, active, &status));
     assert_true(augury_n_met(a) > 0 && augury_n_met(a) < o.c.n);
     const double root = sqrt((double)(augury_n_points(a) + augury_n_met(a)));
-    for (uint64_t d = 0; d < 200; ++d, ++n_states) {
+    for (uint64_t d = 0; d < test_samples(200); ++d, ++n_states) {
       double P0[3], L0[3], P1[3], L1[3], size = 0.0, turn = 0.0;
       random_state(&s, 1000 * c + d);
       random_continuum_state(&o, 1000 * c + d);

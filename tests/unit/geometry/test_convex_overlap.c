@@ -2,7 +2,7 @@
 #include "convex_zoo.h"
 #include "geometry/convex/convex_overlap.h"
 
-enum { TRIALS = 40 };
+enum { TRIALS = test_samples(40) };
 
 /* The axis is a local optimum for cylinders: depths may be up to a tenth too large. */
 static bool is_local(int i, int j) { return i == ZOO_CYLINDER || j == ZOO_CYLINDER; }

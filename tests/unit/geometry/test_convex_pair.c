@@ -2,7 +2,7 @@
  * solids. For overlapping solids no tested direction has a smaller penetration. */
 #include "convex_zoo.h"
 
-enum { TRIALS = 150 };
+enum { TRIALS = test_samples(150) };
 static const double MARGIN = 0.05;
 /* Lengths are about 1, with a few hundred operations. Touches at rims are found by iteration, with errors of a few 1e-7. */
 static double exact(const placed *a, const placed *b)

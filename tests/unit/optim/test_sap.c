@@ -37,7 +37,7 @@ static void regularised_law_is_a_complementarity(void **state)
 {
   int seen[3] = {0};
   (void)state;
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed = 0; seed < test_samples(3000); ++seed) {
     const sap_contact c = random_contact(seed, SAP_REGULARISED);
     double            u[3], r[3];
     velocity_of(seed, u);
@@ -49,7 +49,7 @@ static void regularised_law_is_a_complementarity(void **state)
     assert_close(v3_dot(r, x), 0.0, 1e-13 * size * size);
     seen[r[0] <= 0.0 ? 0 : sap_law_slides(&c, r) ? 1 : 2]++;
   }
-  for (int k = 0; k < 3; ++k) assert_true(seen[k] > 100); /* open, slides, sticks */
+  for (int k = 0; k < 3; ++k) assert_true(seen[k] > test_samples(100)); /* open, slides, sticks */
   assert_no_leak();
 }
 
@@ -58,7 +58,7 @@ static void velocities_are_found_back(void **state)
 {
   int seen[3] = {0};
   (void)state;
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed = 0; seed < test_samples(3000); ++seed) {
     const sap_contact c = random_contact(seed, SAP_REGULARISED);
     double            u[3], r[3], there[3], again[3];
     velocity_of(seed, u);
@@ -73,7 +73,7 @@ static void velocities_are_found_back(void **state)
     sap_law_regularised(&c, there, again, NULL);
     for (int i = 0; i < 3; ++i) assert_close(again[i], r[i], 1e-9 * v3_norm(r));
   }
-  for (int k = 1; k < 3; ++k) assert_true(seen[k] > 100);
+  for (int k = 1; k < 3; ++k) assert_true(seen[k] > test_samples(100));
   assert_no_leak();
 }
 
@@ -98,7 +98,7 @@ static void constraints_are_derivatives(void **state)
 {
   int seen[2] = {0};
   (void)state;
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed = 0; seed < test_samples(2000); ++seed) {
     const constraint c = random_constraint(seed);
     double           u[3], r[3], slope[3], low[3], high[3], at[3];
     velocity_of(seed + 500, u);
@@ -121,7 +121,7 @@ static void constraints_are_derivatives(void **state)
     for (int i = 0; i < 3; ++i) there -= r[i] * (at[i] - u[i]);
     assert_true(constraint_law(&c, at, low, NULL) >= there - 1e-12 * (1.0 + fabs(here) + fabs(there)));
   }
-  assert_true(seen[0] > 500 && seen[1] > 500);
+  assert_true(seen[0] > test_samples(500) && seen[1] > test_samples(500));
   assert_no_leak();
 }
 

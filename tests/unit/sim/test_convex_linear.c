@@ -79,7 +79,7 @@ static void sand_takes_few_iterations(void **state)
   static const int passes[] = {1, 50};
   (void)state;
   team_set_threads(1);
-  for (int c = 0; c < 2; ++c) {
+  for (int c = 0; c < test_samples(2); ++c) {
     world   a, b;
     int64_t most = 0;
     open_sand("auto", passes[c], &a);
