@@ -125,6 +125,8 @@ rejects() { # NAME JOB "SETTINGS" TEXT...
   result_has "$work/$name" "exit_code: 4"
   status 0 "$program" run "$file" $settings --set time.retry.halvings=1 --set time.retry.accept_unconverged=smallest_step --out "$work/$name" --force --no-picture
   says "finished, see quality: "; above "$work/$name" steps_above_tolerance 0; above "$work/$name" step_halvings 0
+  status 0 "$program" run "$file" $settings --set time.retry.accept_unconverged=always --out "$work/$name" --force --no-picture
+  says "finished, see quality: "; above "$work/$name" steps_above_tolerance 0; is "$work/$name" step_halvings 0
   pass "$name: unconverged steps are rejected, or accepted and reported"
 }
 few="--set solver.newton.max_iterations=2"
