@@ -88,7 +88,7 @@ static double ruffled_eval(const level_set *s, const double x[3], double *gradie
   }
   return v3_norm(x) - 1.0 + r->amplitude * r->spacing * sum;
 }
-static const level_set_kind kind_ruffled = {ruffled_eval, NULL, NULL};
+static const level_set_kind kind_ruffled = {.eval = ruffled_eval};
 
 static void test_angles_of_rough_surfaces(void **state)
 {
