@@ -212,14 +212,13 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   convergence_record k   = {.tolerance = o->tolerance,
                             .worth     = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
   newton_run         run;
-  bool               is_over;
+  bool               is_over = false;
   const char *const *names;
   PetscFunctionBegin;
   out->method = method_names[0][0];
   friction_velocity(p, r, u);
-  if (friction_error(p, o->error, r, u) <= o->tolerance)
-    PetscFunctionReturn(PETSC_SUCCESS); /* converged initial guess: return
-                                                                                              * before any set-up */
+  /* A converged initial guess: return before any set-up. */
+  if (friction_error(p, o->error, r, u) <= o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &names, &is_over));
   if (is_over) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_run_create(p, o, end, out, &run));
