@@ -97,7 +97,7 @@ static bool row(long long n_cases, long long n_steps, int workers, bool is_fresh
   if (system(command)) return false;
   if (!write_file("slide.yaml", job_text, 10 * n_steps, n_steps < 100 ? 1 : 100) || !write_file("sweep.yaml", sweep_text, n_cases, 0))
     return false;
-  snprintf(command, sizeof command, "'%s' sweep %s/sweep.yaml --out %s/sweep --quiet", program, work, work);
+  snprintf(command, sizeof command, "'%s' sweep %s/sweep.yaml --out %s/sweep --quiet --no-warn duration", program, work, work);
   if (call(command, &wall, &cpu)) return false;
   snprintf(command, sizeof command, "'%s' sweep run %s/sweep -j %d --threads 1 --quiet%s", program, work, workers,
            is_fresh ? " --fresh" : "");
