@@ -159,11 +159,11 @@ static void test_forces(void **state)
       "[0.1, 0.15, 0]}}}\n",
       "  sheet: {kind: cloth, sheet: {corner: [-0.2, -0.2, 0], u: [0.4, 0, 0], v: [0, 0.4, 0], cells: [6, 6]}, mass_per_area: 20, stretch: "
       "1000}\n"};
-  for (int k = 0; k < 3; ++k) {
+  for (int k = 0; k < test_samples(3); ++k) {
     check_force(others[k], 4e-3, "{contact: impulses, momentum_correction: linear, grid: {spacing: 0.04}}");
     check_force(others[k], 4e-3, "{contact: impulses, momentum_correction: linear, grid: {transfer: none}}");
   }
-  check_force(others[0], 8e-4, "{integrator: symplectic}");
+  if (test_samples(5) == 5) check_force(others[0], 8e-4, "{integrator: symplectic}");
   check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{contact: impulses, momentum_correction: linear}");
   for (int k = 0; k < 3; ++k) check_force(others[k], 4e-3, "{contact: coulomb}");
   check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{}");
@@ -214,13 +214,16 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
 static void test_energy(void **state)
 {
   (void)state;
-  const char *slab  = "  slab: {kind: rigid, material: stone, contact_surface: mesh, surface_spacing: 0.1, "
-                      "shape: {box: {min: [-0.2, -0.2, -0.4], max: [0.2, 0.2, 0]}}}\n";
-  const char *floor = "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n";
-  assert_true(energy_at_most(floor, true, 2.5e-4, "surface", "linear") < 1.0 + 1e-6);
-  assert_true(energy_at_most(slab, false, 2.5e-4, "surface", "rigid") <
-              energy_at_most(slab, false, 2.5e-4, "surface", "none") + 0.02); /* body by body 1.4 */
-  for (int k = 2; k <= 8; k *= 2) /* sound travels 22 to 90 mm; with all surface nodes prescribed 1.06, 1.46, 2.73 */
+  const char *slab    = "  slab: {kind: rigid, material: stone, contact_surface: mesh, surface_spacing: 0.1, "
+                        "shape: {box: {min: [-0.2, -0.2, -0.4], max: [0.2, 0.2, 0]}}}\n";
+  const char *floor   = "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n";
+  const bool  has_all = test_samples(5) == 5; /* under AddressSanitizer only the longest steps */
+  if (has_all) {
+    assert_true(energy_at_most(floor, true, 2.5e-4, "surface", "linear") < 1.0 + 1e-6);
+    assert_true(energy_at_most(slab, false, 2.5e-4, "surface", "rigid") <
+                energy_at_most(slab, false, 2.5e-4, "surface", "none") + 0.02); /* body by body 1.4 */
+  }
+  for (int k = has_all ? 2 : 8; k <= 8; k *= 2) /* sound travels 22 to 90 mm; with all surface nodes prescribed 1.06, 1.46, 2.73 */
     assert_true(energy_at_most(floor, true, 2.5e-4 * k, "contact", "linear") < 1.0 + 1e-6);
   assert_true(energy_at_most(slab, false, 1e-3, "contact", "linear") < 1.1); /* 1.79 */
   assert_no_leak();
