@@ -122,6 +122,7 @@ rejects() { # NAME JOB "SETTINGS" TEXT...
     says "$text"; grep -qF -- "$text" "$work/$name/failure.txt" || fail "failure.txt does not contain: $text"
     result_has "$work/$name" "$text"
   done
+  grep -q "level of rounding errors; then choose a larger solver\." "$work/$name/failure.txt" || fail "failure.txt does not name the tolerance"
   result_has "$work/$name" "exit_code: 4"
   status 0 "$program" run "$file" $settings --set time.retry.halvings=1 --set time.retry.accept_unconverged=smallest_step --out "$work/$name" --force --no-picture
   says "finished, see quality: "; above "$work/$name" steps_above_tolerance 0; above "$work/$name" step_halvings 0

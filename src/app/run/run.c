@@ -657,15 +657,20 @@ static bool is_unconverged(const step_status *s) { return s->code == STEP_NOT_CO
 static PetscErrorCode run_write_failure(const run *r, const step_status *status, const step_report *report)
 {
   PetscFunctionBegin;
-  char path[4300], what[800], text[8192];
+  char path[4300], what[800], unconverged[400] = "", text[8192];
   run_failure_text(r, status, report, sizeof what, what);
+  if (status->code == STEP_NOT_CONVERGED)
+    snprintf(unconverged, sizeof unconverged,
+             "If the residual is the same in all substeps, it is probably at the level of rounding errors; then choose a larger %s.\n",
+             run_tolerance_key(r->formulation->ops));
+  const size_t used = strlen(unconverged);
+  if (is_unconverged(status))
+    snprintf(unconverged + used, sizeof unconverged - used, "%s",
+             "time.retry.accept_unconverged=smallest_step accepts such steps and reports them in the quality block.\n");
   snprintf(text, sizeof text,
            "%s%s\nThe newest checkpoint contains the state before this step. A smaller time.step, more time.retry.halvings or %s\n"
            "may help: stickslip resume %s --set time.step=...\n%s",
-           what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir,
-           is_unconverged(status)
-               ? "time.retry.accept_unconverged=smallest_step accepts such steps and reports them in the quality block.\n"
-               : "");
+           what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir, unconverged);
   size_t n = strlen(text);
   if (status->where >= 0)
     snprintf(text + n, sizeof text - n, "index of the first point that violates the condition: %lld\n", (long long)status->where);
@@ -750,7 +755,7 @@ static void log_rejection(const run *r, double t, double h, const step_status *s
 enum { STALL_LEVELS = 2 };
 
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
- * one level lower. Unconverged states are accepted as time.retry.accept_unconverged states. After a negative status *report is that of the
+ * one level lower. time.retry.accept_unconverged decides whether unconverged states are accepted. After a negative status *report is that of the
  * rejected attempt. The position inside the step is an integer number of smallest substeps, so it is exact. */
 static PetscErrorCode advance_one_step(run *r, step_status *status, step_report *report, int64_t *retries)
 {
@@ -768,8 +773,8 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
     const double  t = t0 + dt * ((double)at / (double)whole), h = dt * ((double)part / (double)whole);
     step_report   one;
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
-    r->formulation->accepts_unconverged = accept == ACCEPT_ALWAYS || (accept == ACCEPT_SMALLEST_STEP && level == max_level);
-    r->formulation->repeats_stalled     = level < STALL_LEVELS && level < max_level && accept != ACCEPT_ALWAYS;
+    r->formulation->accepts_unconverged = accept == RETRY_ACCEPT_ALWAYS || (accept == RETRY_ACCEPT_SMALLEST_STEP && level == max_level);
+    r->formulation->repeats_stalled     = level < STALL_LEVELS && level < max_level && accept != RETRY_ACCEPT_ALWAYS;
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;

@@ -415,7 +415,8 @@ static void chain_positions(const mesh_contact *c, const edge_contact *p, bool a
   }
 }
 
-/* Attach a new pair at the point of entry of the origin into the surface of the two edges; hit [3]: the collision. */
+/* Attach a pair that collides in this step where the edges touch first. As a point and a surface (penalty_edges.h), this is the place at which
+ * the surface passes over the origin. hit [3]: the collision, positions along both edges and time, from edge_pair_collides. */
 static void attach_at_entry(const mesh_contact *c, edge_contact *p, const double hit[3])
 {
   const edge_patch *patch = &c->edges->patch[p->patch];

@@ -44,7 +44,7 @@ void surface_scene_destroy(surface_scene **f)
 {
   if (!f || !*f) return;
   surface_scene_clear(*f);
-  surface_sides_clear(&(*f)->sides);
+  surface_sides_free(&(*f)->sides);
   for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
   MEMORY_FREE(&(*f)->used, &(*f)->triangle, &(*f)->n_used, &(*f)->meets, &(*f)->part, f);
 }

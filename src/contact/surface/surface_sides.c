@@ -73,4 +73,8 @@ PetscErrorCode surface_sides_fields(surface_sides *s, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void surface_sides_clear(surface_sides *s) { MEMORY_FREE(&s->key, &s->side); }
+void surface_sides_free(surface_sides *s)
+{
+  MEMORY_FREE(&s->key, &s->side);
+  s->n = s->capacity = 0;
+}

@@ -18,5 +18,6 @@ int surface_sides_find(const surface_sides *s, const uint64_t key[2]);
  * undefined order. */
 PetscErrorCode surface_sides_set(surface_sides *s, int64_t n, const uint64_t *key, const int32_t *side);
 PetscErrorCode surface_sides_fields(surface_sides *s, field_table *table);
-void           surface_sides_clear(surface_sides *s);
+/* Release the memory of the arrays; the struct can be used again. */
+void surface_sides_free(surface_sides *s);
 #endif

@@ -34,7 +34,8 @@ struct level_set {
 double level_set_value(const level_set *s, const double x[3]);
 /* phi at x; also its gradient [3] and Hessian [9], either of which may be NULL. Thread-safe. */
 double level_set_eval(const level_set *s, const double x[3], double gradient[3], double hessian[9]);
-/* A continuous function with the sign of phi that takes less time for some kinds, for root searches. Thread-safe. */
+/* A continuous function that has the zeros and the sign of phi but is not a distance. It costs less than phi for some kinds of shapes; searches
+ * for points on the surface use it. Thread-safe. */
 double level_set_implicit(const level_set *s, const double x[3]);
 /* A level set with the values of s in the ball around x: without children of unions and intersections that are not active there, because a
  * distance differs by at most 2 radius between two points of the ball. It uses memory of s and `pool`; s itself if `pool` is full. */

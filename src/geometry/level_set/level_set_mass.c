@@ -6,7 +6,8 @@
  * length of the inside part has kinks where the surface leaves the cell through the faces at the ends of the lines. These kinks are
  * found as roots on the faces and edges of the cell, and the Gauss rule is applied between them, so that smooth surfaces are
  * integrated with high order. Cells that contain a sharp edge of the shape are subdivided further; there are few of them.
- * In each block, boolean combinations are evaluated without the children that cannot be active there. */
+ * In each block, unions and intersections are evaluated without the shapes that are too far away to form the surface there
+ * (level_set_within). */
 #include "geometry/level_set/level_set_mass.h"
 #include "core/math3.h"
 

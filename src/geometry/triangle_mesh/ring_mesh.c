@@ -216,8 +216,8 @@ static void join_rings(const ring *a, const ring *b, const double *angle, triang
 
 /* ---- the surface ----------------------------------------------------------------------------------------------------- */
 
-/* Set the rings of all pieces, from the first pole to the last one. Neighbouring pieces share the ring on their edge. Returns the number of rings.
- * With rings = NULL, only this number is computed. */
+/* Compute the rings of vertices of all pieces in order. Two neighbouring pieces share the ring on the sharp edge between them. Returns the
+ * number of rings; with rings = NULL, only this number is computed. */
 static int64_t list_rings(const ring_surface *s, double spacing, meridian *m, ring *rings)
 {
   int64_t at = 0; /* first ring of the piece */

@@ -8,7 +8,7 @@
 /* --- time ---------------------------------------------------------------------------------------------------------- */
 
 static const char *const accept_choices[] = {
-    [ACCEPT_NEVER] = "never", [ACCEPT_SMALLEST_STEP] = "smallest_step", [ACCEPT_ALWAYS] = "always", NULL};
+    [RETRY_ACCEPT_NEVER] = "never", [RETRY_ACCEPT_SMALLEST_STEP] = "smallest_step", [RETRY_ACCEPT_ALWAYS] = "always", NULL};
 static const char *const accept_help[] = {"the step is halved; if the smallest step fails, too, the run stops with exit code 4",
                                           "the step is halved; the best state of the smallest step is accepted",
                                           "the step is not halved, as in methods with a fixed number of iterations", NULL};

@@ -8,10 +8,10 @@
 #include "discretize/mpm/mpm_body.h"
 #include <stdio.h>
 
-enum { ACCEPT_NEVER, ACCEPT_SMALLEST_STEP, ACCEPT_ALWAYS };
+enum { RETRY_ACCEPT_NEVER, RETRY_ACCEPT_SMALLEST_STEP, RETRY_ACCEPT_ALWAYS };
 typedef struct {
   int64_t halvings;           /* maximum number of step halvings after a failed step */
-  int     accept_unconverged; /* ACCEPT_...: whether the best state is accepted if a solver does not converge */
+  int     accept_unconverged; /* RETRY_ACCEPT_...: whether the best state is accepted if a solver does not converge */
 } retry_options;
 enum { TIME_START_AS_GIVEN, TIME_START_AT_REST };
 typedef struct {

@@ -465,7 +465,7 @@ static void sides_are_stored(void **unused)
     assert_true(found[i].gap > 0.0 && (other[i].gap < -0.01) == turns);
   }
   known = NULL;
-  surface_sides_clear(&sides);
+  surface_sides_free(&sides);
   assert_no_leak();
 }
 
