@@ -43,8 +43,17 @@ run_all() { # unit|integration, names: JOBS at a time, reported as they end
 finish() { wait "$1"; report "$2" $? "$(log_of "$2")"; rm -f "$(log_of "$2")" "$(log_of "$2").time"; } # pid name
 build() { [ -z "${BUILD:-}" ] || $BUILD "$@" || { failed=$((failed + 1)); echo "FAIL  make $*"; false; }; }
 progress() { echo "== $1: $passed passed, $failed failed after $(($(date +%s) - start)) s"; }
-# Layers from the bottom to the top, each built before its tests run. LAST: tests that need the uppermost layer.
-start=$(date +%s)
+# The slowest tests, slowest first. They start first, so that no long test runs alone at the end.
+SLOW="sim/test_hybrid sim/test_convex_linear sim/test_convex sim/test_penalty discretize/test_mac_system geometry/test_shape contact/test_augury
+  optim/test_friction_enumeration geometry/test_tet_mesh_stuffing geometry/test_convex_overlap optim/test_granular_threads contact/test_augury_near
+  contact/test_fibre_contact geometry/test_level_set_contour sim/test_step_contacts_fast_bodies geometry/test_convex_solid app/test_report_run
+  test_sweep_slurm.sh test_quality.sh test_sweep_run.sh test_install.sh test_convex.sh test_matrix.sh test_jobs.sh"
+slow_first() { # names
+  for t in $SLOW; do case " $* " in *" $t "*) echo "$t" ;; esac; done
+  for t; do case " $(echo $SLOW) " in *" $t "*) ;; *) echo "$t" ;; esac; done
+}
+# Layers from the bottom to the top, each built before its tests run; without BUILD all at once. LAST: tests that need the uppermost layer.
+start=$(date +%s) chosen=
 for layer in core io geometry optim discretize contact sim app; do
   tests=
   for t in tests/unit/$layer/test_*.c; do
@@ -53,18 +62,18 @@ for layer in core io geometry optim discretize contact sim app; do
     tests="$tests $name"
   done
   [ $layer != app ] || tests="$tests ${LAST:-}"
-  chosen=
   for name in $tests; do ! wanted "$B/unit/$name" || chosen="$chosen $name"; done
   [ -n "$chosen" ] || continue
+  [ -n "${BUILD:-}" ] || [ $layer = app ] || continue
   build unit-$layer || break
-  run_all unit $chosen
+  run_all unit $(slow_first $chosen)
   progress "unit tests up to $layer"
+  chosen=
 done
-# In reverse order, because the sweep through SLURM, which mostly waits, should not be the last one.
 chosen=
-for t in $(ls -r tests/integration/test_*.sh); do ! wanted "$t" || chosen="$chosen $(basename "$t")"; done
+for t in tests/integration/test_*.sh; do ! wanted "$t" || chosen="$chosen $(basename "$t")"; done
 if [ -n "$chosen" ] && build integration; then
-  run_all integration $chosen
+  run_all integration $(slow_first $chosen)
   progress "integration tests"
 fi
 rm -rf "$logs"

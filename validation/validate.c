@@ -449,6 +449,7 @@ static const char table_head[] =
 
 typedef struct {
   pid_t pid;
+  bool  has_ended;
   char  said[4400], counts[4400]; /* files: output of the case; numbers of cases, passed and failed checks */
 } case_process;
 
@@ -474,13 +475,12 @@ static PetscErrorCode start_case(const char *name, case_process *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Wait for the case, copy its output and rows, and add its counts. A case without counts has failed. */
-static void finish_case(const char *name, case_process *c)
+/* Copy the output and rows of a case whose process has ended, and add its counts. A case without counts has failed. */
+static void report_case(const char *name, case_process *c)
 {
   char  line[1024];
   int   n[3] = {1, 0, 1};
   FILE *f;
-  waitpid(c->pid, NULL, 0);
   if ((f = fopen(c->said, "r")) != NULL) {
     while (fgets(line, sizeof line, f)) {
       fputs(line, *line == '|' ? stdout : stderr);
@@ -503,9 +503,14 @@ static PetscErrorCode run_cases(int n, char **names, int n_at_once)
   case_process *c = calloc((size_t)n + 1, sizeof *c);
   PetscFunctionBegin;
   PetscCheck(c, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory");
-  for (int i = 0, n_started = 0; i < n; ++i) {
-    for (; n_started < n && n_started < i + n_at_once; ++n_started) PetscCall(start_case(names[n_started], &c[n_started]));
-    finish_case(names[i], &c[i]);
+  for (int n_started = 0, n_ended = 0, n_reported = 0; n_reported < n;) {
+    for (; n_started < n && n_started < n_ended + n_at_once; ++n_started) PetscCall(start_case(names[n_started], &c[n_started]));
+    const pid_t pid = waitpid(-1, NULL, 0);
+    PetscCheck(pid >= 0 || errno == EINTR, PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot wait for the processes of the cases: %s",
+               strerror(errno));
+    for (int i = n_reported; i < n_started; ++i)
+      if (c[i].pid == pid) c[i].has_ended = true, ++n_ended;
+    for (; n_reported < n && c[n_reported].has_ended; ++n_reported) report_case(names[n_reported], &c[n_reported]);
   }
   free(c);
   PetscFunctionReturn(PETSC_SUCCESS);
