@@ -23,7 +23,7 @@ else ifeq ($(PROFILE),debug)
 CFLAGS   := $(COMMON) -O0 -DSS_CHECKS
 else ifeq ($(PROFILE),asan)
 # Null pointers, accesses outside of objects and pointers that overflow: AddressSanitizer finds them when they are used. The other checks of
-# the first two cost a sixth of the time, that of pointer arithmetic another third.
+# the first two cost a sixth of the time, that of pointer arithmetic another fifth.
 CFLAGS   := $(COMMON) -g1 -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=null,object-size,pointer-overflow \
             -fno-sanitize-recover=undefined -DSS_CHECKS $(if $(COVERAGE),$(COUNTERS))
 else ifeq ($(PROFILE),tsan)

@@ -133,7 +133,7 @@ rejects() { # NAME JOB "SETTINGS" TEXT...
 few="--set solver.newton.max_iterations=2"
 rejects penalty $here/small.yaml "--set time.end=0.004 --set time.frame=0 --set solver.newton.tolerance=1e-9 $few" "in body pad" "10 * solver.newton.tolerance"
 rejects exact $here/exact.yaml "--set time.end=0.008 --set time.frame=0 --set solver.newton.tolerance=1e-14 $few" "in body " "10 * solver.newton.tolerance"
-rejects convex $here/small.yaml "--set formulation=convex --set time.end=0.008 --set time.frame=0 --set solver.newton.tolerance=1e-14 $few" "in body " "10 * solver.newton.tolerance"
+rejects convex $here/small.yaml "--set formulation=convex --set time.end=0.002 --set time.frame=0 --set solver.newton.tolerance=1e-14 $few" "in body " "10 * solver.newton.tolerance"
 rejects hybrid $here/hybrid.yaml "--set time.end=0.008 --set time.frame=0 --set solver.newton.tolerance=1e-14 $few" "in body " "10 * solver.newton.tolerance"
 rejects monolith $here/monolith.yaml "--set time.end=0.008 --set time.frame=0 --set solver.monolith.tolerance=1e-12 --set solver.monolith.max_outer_iterations=2" "10 * solver.monolith.tolerance"
 status 0 "$program" run $here/small.yaml --set time.end=0.004 --set time.frame=0 --set solver.newton.tolerance=1e-9 $few --set solver.newton.stall_tolerance=1 --out "$work/stall" --no-picture
