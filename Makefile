@@ -4,7 +4,7 @@
 PROFILE ?= release
 ARCH    ?= native
 PREFIX  ?= /usr/local
-B       := build/$(PROFILE)
+B       := build/$(PROFILE)$(if $(filter asan,$(PROFILE)),$(if $(COVERAGE),-coverage))
 VERSION := 0.1.0
 # Of this checkout itself, not of one that surrounds it; a tarball has none. REVISION=... sets it.
 ifndef REVISION
@@ -25,7 +25,7 @@ SHARED    := $(B)/libstickslip.so.$(VERSION)
 
 .PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-sap bench-box bench-assembly bench-convex check-format check-documents coverage validate validate-sweep matrix plots install uninstall clean help check-layers format lint unit integration setup-build setup-test shared
 all: $(B)/stickslip build/compile_commands.json
-	@mkdir -p build && ln -sfn $(PROFILE)/stickslip build/stickslip
+	@mkdir -p build && ln -sfn $(notdir $(B))/stickslip build/stickslip
 # How each file is compiled, for editors (clangd finds it in build/) and clang-tidy
 build/compile_commands.json: Makefile config/profiles.mk $(sort $(dir $(SOURCES)))
 	@mkdir -p build; printf '%s\n' $(SOURCES) | awk -v dir='$(CURDIR)' -v flags='$(CPPFLAGS) $(CFLAGS) $(shell mpicc --showme:compile 2>/dev/null)' \

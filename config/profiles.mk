@@ -1,5 +1,5 @@
 # Compiler profiles. Wants mpicc, pkg-config and the packages of config/packages.debian.
-# COVERAGE=1 with PROFILE=asan: the same run also counts executed lines (config/coverage.sh), as COVERAGE=1 bash .ci/run does; needs a build from scratch.
+# COVERAGE=1 with PROFILE=asan, in build/asan-coverage: the same run also counts executed lines (config/coverage.sh), as in .ci/run.
 # Debian has several builds of HDF5 side by side; elsewhere there is one, of MPI.
 HDF5     := $(shell pkg-config --exists hdf5-openmpi 2>/dev/null || ! pkg-config --exists hdf5 2>/dev/null && echo hdf5-openmpi || echo hdf5)
 PKG      := petsc $(HDF5) yaml-0.1 libpng expat
