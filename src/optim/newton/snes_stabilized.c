@@ -565,14 +565,14 @@ static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems 
   PetscOptionsHeadBegin(PetscOptionsObject, "Stabilised Newton");
   PetscCall(KSPGetTolerances(snes->ksp, &eta, NULL, NULL, NULL));
   PetscCall(
-      PetscOptionsReal("-snes_stabilized_eta", "Relative tolerance of the linear solves", "SNESStabilizedSetForcing", eta, &eta, &is_set));
+      PetscOptionsReal("-snes_stabilized_eta", "Relative tolerance of all linear solves", "SNESStabilizedSetForcing", eta, &eta, &is_set));
   if (is_set) PetscCall(SNESStabilizedSetForcing(snes, eta));
   PetscCall(PetscOptionsReal("-snes_stabilized_kappa", "Smallest cosine between step and steepest descent", "", s->kappa, &s->kappa, NULL));
   PetscCall(PetscOptionsBool("-snes_stabilized_strict", "Downhill test by the angle alone", "", s->is_strict, &s->is_strict, NULL));
   PetscCall(PetscOptionsReal("-snes_stabilized_gradient_tolerance", "Stop when |C H^T D^-2 g| is below; negative: by the scaling",
                              "SNESStabilizedSetGradientTolerance", s->gradient_tolerance, &s->gradient_tolerance, NULL));
   PetscCall(
-      PetscOptionsReal("-snes_stabilized_eta_max", "Largest relative tolerance of the linear solves", "", s->eta_max, &s->eta_max, NULL));
+      PetscOptionsReal("-snes_stabilized_eta_max", "Largest relative tolerance of later linear solves", "", s->eta_max, &s->eta_max, NULL));
   PetscCall(PetscOptionsInt("-snes_stabilized_min_it", "Least number of iterations", "", s->min_it, &s->min_it, NULL));
   PetscCall(PetscOptionsReal("-snes_stabilized_wolfe_c1", "Sufficient decrease", "", s->search.c1, &s->search.c1, NULL));
   PetscCall(PetscOptionsReal("-snes_stabilized_wolfe_c2", "Curvature", "", s->search.c2, &s->search.c2, NULL));
@@ -711,6 +711,7 @@ PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta)
   PetscCheck(eta > 0.0 && eta < 1.0, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_OUTOFRANGE,
              "forcing term eta out of range, expected 0 < eta < 1");
   PetscCall(KSPSetTolerances(snes->ksp, eta, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  data_of(snes)->eta_max = eta;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -132,8 +132,7 @@ static void converges_quadratically(void **state)
   PetscInt                 n;
   SNESStabilizedStatistics s;
   (void)state;
-  set_options("-snes_atol 1e-12 -snes_stabilized_eta 1e-13 -snes_stabilized_eta_max 1e-13 -ksp_max_it 200 -ksp_gmres_restart 200",
-              "-pc_type metisschwarz");
+  set_options("-snes_atol 1e-12 -snes_stabilized_eta 1e-13 -ksp_max_it 200 -ksp_gmres_restart 200", "-pc_type metisschwarz");
   solver_for(&p, &snes, &z);
   assert_ok(SNESSetFromOptions(snes));
   assert_ok(SNESSetConvergenceHistory(snes, r, NULL, 51, PETSC_TRUE));
@@ -198,8 +197,7 @@ static void adapts_the_linear_tolerance(void **state)
     n_transposed = 0;
     assert_ok(MatGetOperation(p.H, MATOP_MULT_TRANSPOSE, (void (**)(void)) & transpose_product));
     assert_ok(MatSetOperation(p.H, MATOP_MULT_TRANSPOSE, (void (*)(void))count_transpose));
-    set_options("-snes_atol 1e-6 -snes_stabilized_eta 1e-5 -ksp_max_it 200 -ksp_gmres_restart 200",
-                is_adaptive ? NULL : "-snes_stabilized_eta_max 1e-5");
+    set_options("-snes_atol 1e-6 -ksp_max_it 200 -ksp_gmres_restart 200", is_adaptive ? "-ksp_rtol 1e-5" : "-snes_stabilized_eta 1e-5");
     solver_for(&p, &snes, &z);
     assert_ok(SNESSetFromOptions(snes));
     assert_ok(SNESGetKSP(snes, &ksp));
