@@ -176,4 +176,46 @@ static void test_radii(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_radii))
+/* A strip of three triangles above a floor: every node has contact, with the height of the node as its gap; node 2 belongs to no triangle. */
+static void test_nodes(void **state)
+{
+  (void)state;
+  enum { STRIP = 1, N_STRIP = 6 };
+  static const int32_t square[6] = {0, 1, 2, 0, 2, 3}, strip[9] = {0, 1, 3, 1, 4, 3, 3, 4, 5};
+  static const double  corner[12]        = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
+  static const double  node[3 * N_STRIP] = {-1, 0.3, 0.05, -0.7, 0.6, 0.06, 0, 0, 0.01, -0.5, 0.3, 0.07, 0.2, 0.8, 0.08, 0.3, 0.4, 0.09};
+  mock                 parts[2]     = {{.base = {.ops = &surface_ops, .name = "floor"}}, {.base = {.ops = &surface_ops, .name = "strip"}}};
+  body                *list[2]      = {&parts[0].base, &parts[1].base};
+  const contact_law    law[4]       = {{0}};
+  const bool           meets[4]     = {false, true, true, false};
+  const int32_t        frame[2]     = {-1, -1};
+  step_status          status       = {STEP_OK, NULL, -1};
+  surface_scene       *f            = NULL;
+  contact_set         *set          = NULL;
+  bool                 has[N_STRIP] = {false};
+  double               skin         = -1.0;
+  parts[FLOOR].surface              = (body_surface){.n_nodes = 4, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
+  parts[STRIP].surface              = (body_surface){.n_nodes = N_STRIP, .n_triangles = 3, .triangles = strip, .x = node, .rest = node};
+  const contact_scene s = {.n_bodies = 2, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
+  assert_ok(surface_scene_create(2, list, meets, &f));
+  assert_ok(contact_set_create(&set));
+  assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
+  for (int64_t i = 0; i < contact_set_size(set); ++i) {
+    const contact_spot *p = contact_set_get(set) + i;
+    if (p->key[0] >> 56 != DETECTOR_SURFACE_POINT || p->body_a != STRIP) continue;
+    int at = -1;
+    for (int k = 0; k < 3; ++k)
+      if (p->a.w[k] > 1.0 - 1e-12) at = strip[3 * p->a.index + k];
+    assert_true(at >= 0 && !has[at] && p->body_b == FLOOR);
+    has[at] = true;
+    if (skin < 0.0) skin = node[3 * at + 2] - p->gap;
+    assert_close(node[3 * at + 2] - p->gap, skin, 1e-9);
+    for (int k = 0; k < 2; ++k) assert_close(p->a.x[k], node[3 * at + k], 1e-9);
+  }
+  for (int k = 0; k < N_STRIP; ++k) assert_true(has[k] == (k != 2));
+  contact_set_destroy(&set);
+  surface_scene_destroy(&f);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_nodes), cmocka_unit_test(test_radii))
