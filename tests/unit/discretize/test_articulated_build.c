@@ -108,6 +108,77 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
+/* Whether one of the messages about a job contains a text. */
+static bool says(const made *m, const char *place, const char *message)
+{
+  for (int i = 0; i < diagnostics_count(m->d); ++i)
+    if (strstr(diagnostics_text(m->d, i), place) && strstr(diagnostics_text(m->d, i), message)) return true;
+  return false;
+}
+
+/* Keys of joints: for the types whose help text names them, and not with a prescribed motion or another joint that gives the same value. */
+static void test_keys_of_joints(void **state)
+{
+  (void)state;
+  enum { REVOLUTE, PRISMATIC, BALL, FREE, FIXED, PLANAR, N_TYPES };
+  static const char *const type[N_TYPES] = {"revolute, at: [0, 0, 0], axis: [0, 1, 0]",
+                                            "prismatic, axis: [0, 1, 0]",
+                                            "ball, at: [0, 0, 0]",
+                                            "free",
+                                            "fixed",
+                                            "planar, axis: [0, 1, 0]"};
+  static const struct {
+    const char *key, *value;
+    bool        is_valid[N_TYPES], with_motion, with_mimic;
+  } rows[] = {{"position", "0.5", {true, true}, false, false},
+              {"rate", "0.5", {true, true}, false, false},
+              {"lower", "-2", {true, true}, false, true},
+              {"upper", "2", {true, true}, false, true},
+              {"friction", "0.5", {true, true}, false, true},
+              {"max_rate", "2", {true, true}, false, true},
+              {"motion", "0.1 * t", {true, true}, true, false},
+              {"drive", "{stiffness: 1}", {true, true}, false, false},
+              {"mimic", "{joint: other}", {true, true}, false, true},
+              {"damping", "0.5", {true, true, true}, false, true},
+              {"velocity", "[1, 0, 1]", {false, false, false, true, false, true}, true, true},
+              {"angular_velocity", "[0, 1, 0]", {false, false, true, true, false, true}, true, true}};
+  static const char links[] =
+      "{links: {base: {mass: 1, center_of_mass: [0, 0, 1], inertia: [1, 1, 1, 0, 0, 0]}, arm: {mass: 1, center_of_mass: [0, 0, 2], "
+      "inertia: [1, 1, 1, 0, 0, 0]}}, joints: {other: {type: revolute, child: base, at: [0, 0, 0], axis: [0, 1, 0]}, "
+      "own: {parent: base, child: arm, type: %s, %s: %s%s}}}";
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+    char text[1000], place[60];
+    (void)snprintf(place, sizeof place, "joints.own.%s: ", rows[k].key);
+    for (int t = 0; t < N_TYPES; ++t) {
+      (void)snprintf(text, sizeof text, links, type[t], rows[k].key, rows[k].value, "");
+      made m = make_with(text, -9.81, 1e-2);
+      if (says(&m, place, "has no effect on a joint of this type") == rows[k].is_valid[t] || (rows[k].is_valid[t] && !m.b))
+        fail_msg("%s of a joint of type %s: %s", rows[k].key, type[t], diagnostics_count(m.d) ? diagnostics_text(m.d, 0) : "no message");
+      drop(&m);
+    }
+    if (strcmp(rows[k].key, "motion") != 0) {
+      (void)snprintf(text, sizeof text, links, type[REVOLUTE], rows[k].key, rows[k].value, ", motion: 0.2 * t");
+      made m = make_with(text, -9.81, 1e-2);
+      assert_true(says(&m, place, "has no effect on a joint with a prescribed motion") == !rows[k].with_motion);
+      drop(&m);
+    }
+    if (strcmp(rows[k].key, "mimic") != 0) {
+      (void)snprintf(text, sizeof text, links, type[REVOLUTE], rows[k].key, rows[k].value, ", mimic: {joint: other}");
+      made m = make_with(text, -9.81, 1e-2);
+      assert_true(says(&m, place, "it mimics joint \"other\"") == !rows[k].with_mimic);
+      drop(&m);
+    }
+  }
+  made m = make_with("{links: {arm: {mass: 1, center_of_mass: [0, 0, 2], inertia: [1, 1, 1, 0, 0, 0]}}, joints: {own: {type: revolute, "
+                     "child: arm, at: [0, 0, 0], "
+                     "axis: [0, 1, 0], lower: 1.5, upper: 1.25, effort: 3}}}",
+                     0.0, 1e-2);
+  assert_true(says(&m, "joints.own.lower: ", "1.5 is above upper = 1.25") &&
+              says(&m, "joints.own.effort: ", "has no effect without a motor"));
+  drop(&m);
+  assert_no_leak();
+}
+
 static int make_file(void **state)
 {
   (void)state;
@@ -116,4 +187,5 @@ static int make_file(void **state)
 }
 static int remove_file(void **state) { return (void)state, unlink(file); }
 
-TEST_MAIN(cmocka_unit_test(test_size), cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_errors, remove_file))
+TEST_MAIN(cmocka_unit_test(test_size), cmocka_unit_test(test_keys_of_joints), cmocka_unit_test_setup(test_follow, make_file),
+          cmocka_unit_test_teardown(test_errors, remove_file))
