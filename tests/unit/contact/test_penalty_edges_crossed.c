@@ -107,9 +107,9 @@ static void move(world *w, int b, int roof, double dx, double dy, double dz)
     m3_mulv(v, R, (const double[3]){dx / DT, dy / DT, dz / DT});
   }
 }
-static void end(world *w)
+static contact_summary summary; /* of the last step */
+static void            end(world *w)
 {
-  contact_summary summary;
   residual(w);
   assert_ok(penalty_contact_settle(w->contact, w->v, w->frames));
   assert_ok(penalty_contact_end_step(w->contact, w->v, w->frames, &summary));
@@ -237,11 +237,16 @@ static void crossed_edges_at_the_start(void **unused)
       assert_int_equal(edges_of(&w)->n, is_found);
       residual(&w);
       check_forces(&w, 0, ROOF, s, t, (const double[3]){0.0, 0.0, is_found ? STIFFNESS * (depth[k] - fmin(depth[k], rest[k])) : 0.0});
+      end(&w); /* without motion */
+      assert_close(summary.start_energy, is_found ? 0.5 * STIFFNESS * pow(depth[k] - fmin(depth[k], rest[k]), 2) : 0.0, 1e-12 * STIFFNESS);
+      begin(&w);    /* the pair is known: no new energy */
       if (k == 3) { /* the overlap grows by 0.02, within the cone */
         move(&w, 1, 0, 0.005, -0.003, -0.02);
         residual(&w);
         check_forces(&w, 0, ROOF, s, t, (const double[3]){-STIFFNESS * 0.005, STIFFNESS * 0.003, STIFFNESS * 0.02});
       }
+      end(&w);
+      assert_close(summary.start_energy, 0.0, 0.0);
       destroy(&w);
     }
   assert_no_leak();

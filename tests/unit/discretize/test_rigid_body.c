@@ -202,6 +202,60 @@ static void test_tangent(void **state)
   assert_no_leak();
 }
 
+/* The definite tangent: mass, inertia in the axes of the world (twice that at the start of the step with the midpoint rule), and dt^2 k B^T B
+ * with B = (1, -[a]) for each anchor. It is symmetric and does not change forces. */
+static void test_definite_tangent(void **state)
+{
+  (void)state;
+  for (int rotation = 0; rotation < N_ROTATIONS; ++rotation)
+    for (int has_anchors = 0; has_anchors < 2; ++has_anchors) {
+      document    *doc    = NULL;
+      step_status  status = {0};
+      int64_t      n;
+      double       v[6], g[2][6] = {{0}}, H[36] = {0}, RI[9], W[9];
+      const double dt = 0.1;
+      rigid_frame  f;
+      assert_ok(document_create(&doc));
+      rigid_body     *b   = tumbling(rotation, has_anchors, doc);
+      const body_ops *ops = b->base.ops;
+      for (int i = 0; i < 3; ++i) (void)rigid_advance(b, 0.0, 0.05);
+      assert_ok(ops->begin_step(&b->base, 0.0, dt, &n, &status));
+      for (int i = 0; i < 6; ++i) v[i] = sample(i, 3.0);
+      assert_ok(ops->residual(&b->base, v, g[0], true, &status));
+      ops->set_definite(&b->base, true);
+      assert_ok(ops->residual(&b->base, v, g[1], true, &status));
+      assert_memory_equal(g[0], g[1], sizeof *g);
+      rigid_body_frame(b, v, dt, &f);
+      const bool    is_midpoint = b->rotation == RIGID_MIDPOINT;
+      const double *R           = is_midpoint ? b->R0 : f.R;
+      m3_mul(RI, R, b->inertia);
+      m3_mul_nt(W, RI, R);
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+          H[6 * i + j] = i == j ? b->mass : 0.0, H[6 * (3 + i) + 3 + j] = (is_midpoint ? 2.0 : 1.0) * W[3 * i + j];
+      for (int q = 0; q < b->n_anchors; ++q) {
+        const double k = b->anchors[q].stiffness + b->anchors[q].damping / dt;
+        double       a[3], A[9], B[18];
+        m3_mulv(a, f.R, b->anchors[q].a);
+        m3_skew(A, a);
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 3; ++j) B[6 * i + j] = i == j, B[6 * i + 3 + j] = -A[3 * i + j];
+        for (int i = 0; i < 6; ++i)
+          for (int j = 0; j < 6; ++j)
+            for (int l = 0; l < 3; ++l) H[6 * i + j] += dt * dt * k * B[6 * l + i] * B[6 * l + j];
+      }
+      for (int j = 0; j < 6; ++j) {
+        double x[6] = {0}, y[6] = {0};
+        x[j] = 1.0;
+        assert_ok(ops->tangent(&b->base, x, y, false));
+        for (int i = 0; i < 6; ++i) assert_close(y[i], H[6 * i + j], 1e-12 * (1.0 + fabs(H[6 * i + j])));
+      }
+      rigid_body_destroy(&b);
+      document_destroy(&doc);
+    }
+  assert_no_leak();
+}
+
 /* Jl turns a change of u into a turn of R, and the frame at the end of a step is where end_step goes. */
 static void test_frame(void **state)
 {
@@ -517,6 +571,6 @@ static void test_displace(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface),
-          cmocka_unit_test(test_tangent), cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator),
-          cmocka_unit_test(test_free_spin), cmocka_unit_test(test_stop), cmocka_unit_test(test_heavy_top),
-          cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))
+          cmocka_unit_test(test_tangent), cmocka_unit_test(test_definite_tangent), cmocka_unit_test(test_frame),
+          cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin), cmocka_unit_test(test_stop),
+          cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))
