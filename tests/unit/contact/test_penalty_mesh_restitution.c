@@ -141,7 +141,7 @@ static void forces_of_a_bounce(void **unused)
 {
   (void)unused;
   static const double turns[3][3] = {{0, 0, 0}, {0.5, -0.9, 0.3}, {-1.2, 0.4, 2.0}}, gap = 4e-4;
-  static const double speed[2][6] = {{2.0, 1.2, 0.3, -0.5, -1.0, -1.5}, {1.0, 1.8, 0.6, -0.2, -1.0, -1.4}};
+  static const double speed[2][6] = {{2.0, 1.2, 0.3, -0.5, -1.0, -1.8}, {1.0, 1.8, 0.6, -0.2, -1.0, -2.0}};
   const double        a           = restitution_damping(E);
   for (int turn = 0; turn < 3; ++turn)
     for (int kind = 0; kind < N_KINDS; ++kind)
