@@ -504,6 +504,36 @@ static void fibre_on_a_roof(void **unused)
   assert_no_leak();
 }
 
+/* A fibre that falls through a ridge within the step, or rises through one from below: the contact is on the side from which it comes, for
+ * either direction of the fibre. */
+static void fast_fibres_do_not_pass_ridges(void **unused)
+{
+  (void)unused;
+  const double h[3] = {1, 1, 1}, half = sqrt(0.5), roof[9] = {1, 0, 0, 0, half, -half, 0, half, half}, start = 1.9;
+  for (int side = 0; side < 4; ++side) {
+    const double up = side % 2 ? -1.0 : 1.0, a[3] = {0.1, -0.8, up * start}, b[3] = {0.2, 0.7, up * start};
+    double       x[6];
+    memcpy(x, side / 2 ? b : a, sizeof a), memcpy(x + 3, side / 2 ? a : b, sizeof b);
+    clear();
+    add_box(h, roof, NULL);
+    add_surface(2, x, 0, NULL, NULL, NULL);
+    S.segment[0] = 8, S.segment[1] = 9, S.n_segments = 1;
+    S.radius[8] = S.radius[9] = 0.05;
+    for (int k = 8; k < 10; ++k) S.x1[3 * k + 2] -= 1.5 * up;
+    const int64_t n      = find(true, 0.01, found);
+    int           n_held = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (found[k].kind != SURFACE_EDGE) continue;
+      ++n_held;
+      assert_true(found[k].is_swept);
+      assert_close(found[k].normal[2], up, 1e-6);
+      assert_close(found[k].gap, start - sqrt(2.0) - 0.05, 1e-6);
+    }
+    assert_int_equal(n_held, 1);
+  }
+  assert_no_leak();
+}
+
 /* A fibre under the end of a bar thinner than the margin: below it, not deep in it from above. */
 static void fibre_under_a_thin_bar(void **unused)
 {
@@ -595,5 +625,5 @@ TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cm
           cmocka_unit_test(ridge_on_ridge), cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box),
           cmocka_unit_test(sheets_face_to_face), cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass),
           cmocka_unit_test(folded_sheet), cmocka_unit_test(sides_are_stored), cmocka_unit_test(thin_plate),
-          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism),
-          cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fast_fibres_do_not_pass_ridges), cmocka_unit_test(fibre_under_a_thin_bar),
+          cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))
