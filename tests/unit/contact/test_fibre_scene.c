@@ -274,7 +274,8 @@ static void test_never_touch(void **state)
   const int32_t frame[2]  = {-1, -1};
   (void)state;
   for (int b = 0; b < 2; ++b)
-    for (int k = 0; k < 4; ++k) v3_set(two_nodes[b] + 3 * k, k < 2 ? k - 0.5 : 0.0, k < 2 ? 0.0 : k - 2.5, 0.056 * b + (k < 2 ? 0.0 : 0.028));
+    for (int k = 0; k < 4; ++k)
+      v3_set(two_nodes[b] + 3 * k, k < 2 ? k - 0.5 : 0.0, k < 2 ? 0.0 : k - 2.5, 0.056 * b + (k < 2 ? 0.0 : 0.028));
   for (int apart = 0; apart < 8; ++apart) { /* bit i + j: bodies i and j */
     contact_law law[4];
     for (int k = 0; k < 4; ++k) law[k] = (contact_law){.never_touch = apart >> (k / 2 + k % 2) & 1};
