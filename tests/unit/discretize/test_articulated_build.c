@@ -108,6 +108,39 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
+/* The initial velocity of a link: by the rate of its joint about or along the axis; a ball has any angular velocity; free joints have any motion;
+ * planar joints have the part of the velocity in their plane and the part of the angular velocity along its normal. */
+static void test_initial_velocities(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *joint;
+    double      v[3], w[3];
+  } rows[] = {{"revolute, at: [1, 0, 2], axis: [0, 3, 4], rate: 5", {0.0, 0.0, 0.0}, {0.0, 3.0, 4.0}},
+              {"revolute, at: [0, 0, 2], axis: [0, 1, 0], rate: 5", {0.0, 0.0, -5.0}, {0.0, 5.0, 0.0}},
+              {"prismatic, axis: [0, 3, 4], rate: 5", {0.0, 3.0, 4.0}, {0.0, 0.0, 0.0}},
+              {"ball, at: [1, 0, 1], angular_velocity: [0.5, -2, 3]", {-2.0, -0.5, 0.0}, {0.5, -2.0, 3.0}},
+              {"free, velocity: [1, -2, 3], angular_velocity: [4, 5, -6]", {1.0, -2.0, 3.0}, {4.0, 5.0, -6.0}},
+              {"planar, axis: [0, 0, 7], velocity: [1, -2, 0], angular_velocity: [0, 0, -6]", {1.0, -2.0, 0.0}, {0.0, 0.0, -6.0}},
+              {"planar, axis: [0, 3, 4], velocity: [1, 4, -3], angular_velocity: [0, 6, 8]", {1.0, 4.0, -3.0}, {0.0, 6.0, 8.0}},
+              {"planar, axis: [2, 0, 0], velocity: [0, -4, 3], angular_velocity: [-1, 0, 0]", {0.0, -4.0, 3.0}, {-1.0, 0.0, 0.0}}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+    char text[600];
+    (void)snprintf(
+        text, sizeof text,
+        "{links: {arm: {mass: 2, center_of_mass: [1, 0, 2], inertia: [1, 2, 2, 0, 0, 0]}}, joints: {own: {child: arm, type: %s}}}",
+        rows[k].joint);
+    made              m = make_with(text, 0.0, 1e-6);
+    const rigid_body *b = &sound(&m)->link[0]->rigid;
+    for (int i = 0; i < 3; ++i) {
+      assert_close(b->v[i], rows[k].v[i], 1e-9);
+      assert_close(b->w[i], rows[k].w[i], 1e-9);
+    }
+    drop(&m);
+  }
+  assert_no_leak();
+}
+
 /* Whether one of the messages about a job contains a text. */
 static bool says(const made *m, const char *place, const char *message)
 {
@@ -187,5 +220,5 @@ static int make_file(void **state)
 }
 static int remove_file(void **state) { return (void)state, unlink(file); }
 
-TEST_MAIN(cmocka_unit_test(test_size), cmocka_unit_test(test_keys_of_joints), cmocka_unit_test_setup(test_follow, make_file),
-          cmocka_unit_test_teardown(test_errors, remove_file))
+TEST_MAIN(cmocka_unit_test(test_size), cmocka_unit_test(test_keys_of_joints), cmocka_unit_test(test_initial_velocities),
+          cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_errors, remove_file))

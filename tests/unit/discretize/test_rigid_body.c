@@ -202,6 +202,31 @@ static void test_tangent(void **state)
   assert_no_leak();
 }
 
+/* Blocks 3 and 4 of a matrix of six, to which another body has contributed. */
+static void check_assembled(rigid_body *b, const double H[36])
+{
+  enum { FIRST = 3, N = 6 };
+  int64_t row_start[N + 1];
+  int32_t col[N * N], other[BODY_MAX_COUPLINGS];
+  double  value[9 * N * N];
+  for (int i = 0; i <= N; ++i) row_start[i] = (int64_t)i * N;
+  for (int i = 0; i < N * N; ++i) col[i] = i % N;
+  for (int i = 0; i < 9 * N * N; ++i) value[i] = 0.5;
+  const block_rows A  = {N, row_start, col, value};
+  b->base.first_block = FIRST;
+  assert_ok(b->base.ops->assemble(&b->base, &A));
+  for (int i = 0; i < 3 * N; ++i)
+    for (int j = 0; j < 3 * N; ++j) {
+      const int    p = i - 3 * FIRST, q = j - 3 * FIRST;
+      const double own = p >= 0 && p < 6 && q >= 0 && q < 6 ? H[6 * p + q] : 0.0;
+      assert_close(value[9 * (N * (i / 3) + j / 3) + 3 * (i % 3) + j % 3], 0.5 + own, 1e-12 * (1.0 + fabs(own)));
+    }
+  for (int block = 0; block < 2; ++block) {
+    assert_int_equal(b->base.ops->couplings(&b->base, block, other), 2);
+    assert_true(other[0] == 0 && other[1] == 1);
+  }
+}
+
 /* The definite tangent: mass, inertia in the axes of the world (twice that at the start of the step with the midpoint rule), and dt^2 k B^T B
  * with B = (1, -[a]) for each anchor. It is symmetric and does not change forces. */
 static void test_definite_tangent(void **state)
@@ -250,6 +275,7 @@ static void test_definite_tangent(void **state)
         assert_ok(ops->tangent(&b->base, x, y, false));
         for (int i = 0; i < 6; ++i) assert_close(y[i], H[6 * i + j], 1e-12 * (1.0 + fabs(H[6 * i + j])));
       }
+      check_assembled(b, H);
       rigid_body_destroy(&b);
       document_destroy(&doc);
     }
