@@ -136,7 +136,8 @@ static void check_force(const world *w, double f)
 }
 
 /* Steps with given compression speeds. The gain of the spring is 1 + a w/v, with the largest speed v of earlier steps, at least g dt, and between 0 and 1 + a.
- * The point moves by a share of the speed, the plate by the rest, and both drift together along x. */
+ * The point moves by a share of the speed, the plate by the rest, and both drift together along x
+ * and move together along the normal. */
 static void forces_of_a_bounce(void **unused)
 {
   (void)unused;
@@ -145,17 +146,18 @@ static void forces_of_a_bounce(void **unused)
   const double        a           = restitution_damping(E);
   for (int turn = 0; turn < 3; ++turn)
     for (int kind = 0; kind < N_KINDS; ++kind)
-      for (int q = 0; q < 2; ++q) {
-        world  w;
-        double depth = -gap, most = 9.81 * DT, Jl[9];
+      for (int q = 0; q < 6; ++q) {
+        const double carry = kind == FIXED ? 0.0 : 30.0 * (q / 2 - 1); /* normal velocity of both */
+        world        w;
+        double       depth = -gap, most = 9.81 * DT, Jl[9];
         mock_exponential(turns[turn], R, Jl);
         create(&w, kind, gap);
         for (int step = 0; step < 6; ++step) {
-          const double rate = speed[q][step], share = kind == FIXED ? 1.0 : 0.7, drift = kind == FIXED ? 0.0 : 0.4;
+          const double rate = speed[q % 2][step], share = kind == FIXED ? 1.0 : 0.7, drift = kind == FIXED ? 0.0 : 0.4;
           double       up[3], down[3];
           begin(&w);
-          m3_mulv(down, R, (const double[3]){drift, 0.0, -share * rate});
-          m3_mulv(up, R, (const double[3]){drift, 0.0, (1.0 - share) * rate});
+          m3_mulv(down, R, (const double[3]){drift, 0.0, carry - share * rate});
+          m3_mulv(up, R, (const double[3]){drift, 0.0, carry + (1.0 - share) * rate});
           v3_copy(w.v, down);
           for (int i = 0; i < (kind == DEFORMS ? 3 : kind == RIGID); ++i) v3_copy(w.v + 3 + 3 * i, up);
           depth += DT * rate;
