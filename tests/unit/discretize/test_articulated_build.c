@@ -125,19 +125,53 @@ static void test_initial_velocities(void **state)
               {"planar, axis: [0, 3, 4], velocity: [1, 4, -3], angular_velocity: [0, 6, 8]", {1.0, 4.0, -3.0}, {0.0, 6.0, 8.0}},
               {"planar, axis: [2, 0, 0], velocity: [0, -4, 3], angular_velocity: [-1, 0, 0]", {0.0, -4.0, 3.0}, {-1.0, 0.0, 0.0}}};
   for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
-    char text[600];
-    (void)snprintf(
-        text, sizeof text,
-        "{links: {arm: {mass: 2, center_of_mass: [1, 0, 2], inertia: [1, 2, 2, 0, 0, 0]}}, joints: {own: {child: arm, type: %s}}}",
-        rows[k].joint);
-    made              m = make_with(text, 0.0, 1e-6);
-    const rigid_body *b = &sound(&m)->link[0]->rigid;
-    for (int i = 0; i < 3; ++i) {
-      assert_close(b->v[i], rows[k].v[i], 1e-9);
-      assert_close(b->w[i], rows[k].w[i], 1e-9);
+    char text[1000];
+    for (int i = 0; i < 2; ++i) { /* the first or the second link of the tree */
+      (void)snprintf(
+          text, sizeof text,
+          "{links: {arm: {mass: 2, center_of_mass: [1, 0, 2], inertia: [1, 2, 2, 0, 0, 0]}%s}, joints: {%sown: {child: arm, %stype: %s}}}",
+          i ? ", base: {mass: 1, center_of_mass: [0, 1, 0], inertia: [1, 1, 1, 0, 0, 0]}" : "",
+          i ? "other: {type: revolute, child: base, at: [0, 0, 0], axis: [0, 1, 0]}, " : "", i ? "parent: base, " : "", rows[k].joint);
+      made              m = make_with(text, 0.0, 1e-6);
+      const rigid_body *b = &sound(&m)->link[i]->rigid;
+      for (int e = 0; e < 3; ++e) {
+        assert_close(b->v[e], rows[k].v[e], 1e-9);
+        assert_close(b->w[e], rows[k].w[e], 1e-9);
+      }
+      drop(&m);
     }
-    drop(&m);
   }
+  assert_no_leak();
+}
+
+/* Limits, damping, friction and largest rate of a joint that mimics another one with q = factor q' + offset apply to the latter. */
+static void test_mimic_limits(void **state)
+{
+  (void)state;
+  static const double factor[3] = {2.0, -2.0, 0.5}, offset[3] = {0.5, 0.25, -1.0};
+  for (int k = 0; k < 3; ++k)
+    for (int open = 0; open < 4; ++open) { /* bit 0: without lower limit, 1: without upper limit */
+      char text[1000];
+      (void)snprintf(
+          text, sizeof text,
+          "{links: {base: {mass: 1, center_of_mass: [0, 0, 1], inertia: [1, 1, 1, 0, 0, 0]}, arm: {mass: 1, center_of_mass: [0, 0, 2], "
+          "inertia: [1, 1, 1, 0, 0, 0]}}, joints: {other: {type: revolute, child: base, at: [0, 0, 0], axis: [0, 1, 0], lower: -9, upper: "
+          "8, "
+          "damping: 0.1, friction: 0.2, max_rate: 7}, own: {parent: base, child: arm, type: revolute, at: [0, 0, 1], axis: [0, 1, 0], "
+          "mimic: {joint: other, factor: %g, offset: %g}, damping: 0.3, friction: 0.4, max_rate: 6%s%s}}}",
+          factor[k], offset[k], open & 1 ? "" : ", lower: -1.5", open & 2 ? "" : ", upper: 1.75");
+      made                    m     = make_with(text, 0.0, 1e-2);
+      const articulated_axis *x     = &sound(&m)->axis[0];
+      const double            at[2] = {(-1.5 - offset[k]) / factor[k], (1.75 - offset[k]) / factor[k]};
+      const bool is_reversed = factor[k] < 0.0, has_lower = !(open & (is_reversed ? 2 : 1)), has_upper = !(open & (is_reversed ? 1 : 2));
+      assert_close(x->lower, has_lower ? fmax(-9.0, at[is_reversed]) : -9.0, 1e-14);
+      assert_close(x->upper, has_upper ? fmin(8.0, at[!is_reversed]) : 8.0, 1e-14);
+      assert_close(x->damping, 0.1 + factor[k] * factor[k] * 0.3, 1e-14);
+      assert_close(x->friction, 0.2 + fabs(factor[k]) * 0.4, 1e-14);
+      assert_close(x->max_rate, fmin(7.0, 6.0 / fabs(factor[k])), 1e-14);
+      assert_close(m.b->q[1], offset[k], 1e-14);
+      drop(&m);
+    }
   assert_no_leak();
 }
 
@@ -221,4 +255,5 @@ static int make_file(void **state)
 static int remove_file(void **state) { return (void)state, unlink(file); }
 
 TEST_MAIN(cmocka_unit_test(test_size), cmocka_unit_test(test_keys_of_joints), cmocka_unit_test(test_initial_velocities),
-          cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_errors, remove_file))
+          cmocka_unit_test(test_mimic_limits), cmocka_unit_test_setup(test_follow, make_file),
+          cmocka_unit_test_teardown(test_errors, remove_file))
