@@ -451,6 +451,7 @@ static void sides_are_stored(void **unused)
   const int64_t n = find(false, 0.1, found);
   for (int64_t i = 0; i < n; ++i) {
     if (found[i].kind != SURFACE_EDGE || found[i].side == 0) continue;
+    assert_int_equal(found[i].side, found[i].normal[2] > 0.0 ? 1 : -1); /* both sheets are oriented upwards */
     memmove(key + 2 * n_stored, key + 2 * i, 2 * sizeof *key);
     side[n_stored++] = -found[i].side;
   }

@@ -210,6 +210,31 @@ static void test_rest(void **unused)
   assert_no_leak();
 }
 
+/* Arcs of any size have no force at rest if their curvature is the natural one: lengths from 4 mm to 40 m, long segments of 0.5 rad. */
+static void test_rest_of_any_size(void **unused)
+{
+  (void)unused;
+  for (int m = 1; m < 3; ++m)
+    for (int k = 0; k < 5; ++k) {
+      const double radius = 1e-3 * pow(10.0, k);
+      char         text[400];
+      rod_case     c;
+      double       zero[300] = {0.0}, g[300];
+      snprintf(text, sizeof text,
+               "curve: {arc: {from: [%g, 0, 0], tangent: [0, 1, 1], towards: [-1, 0, 0], radius: %g, angle_deg: 250}}, segments: 9, "
+               "section: {circle: %g}, "
+               "natural: {curvature: [%g, 0], twist: 0}, start: clamped",
+               radius, radius, 0.1 * radius, 1.0 / radius);
+      open_rod(models[m].name, text, NULL, &c);
+      rod_begin(c.b, 0.0, 1.0);
+      rod_residual_at(c.b, zero, g, false);
+      const double bending = 1e6 * M_PI / 4.0 * pow(0.1 * radius, 4) / radius, force = bending / radius; /* B kappa, B kappa^2 */
+      for (int64_t i = 0; i < 3 * c.b->n_blocks; ++i) assert_close(g[i], 0.0, 1e-9 * (bending + force));
+      rod_case_close(&c);
+    }
+  assert_no_leak();
+}
+
 /* A straight rod drawn as a closed ring: B pi / R, and a strain of 4 tan (phi / 4) per joint; the same wherever it begins. */
 static void test_ring(void **unused)
 {
@@ -522,6 +547,7 @@ static void test_clusters(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(test_clusters), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite),
-          cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy), cmocka_unit_test(test_rest), cmocka_unit_test(test_ring),
-          cmocka_unit_test(test_frame_indifference), cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist),
-          cmocka_unit_test(test_driven_twist), cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))
+          cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy), cmocka_unit_test(test_rest),
+          cmocka_unit_test(test_rest_of_any_size), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference),
+          cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist),
+          cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))
