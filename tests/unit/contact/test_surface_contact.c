@@ -505,6 +505,45 @@ static void fibre_on_a_roof(void **unused)
   assert_no_leak();
 }
 
+/* A point in the inner corner of an L-shaped prism has a contact with each side, at rest; a swept one with the side that it hits first. */
+static void points_in_a_corner(void **unused)
+{
+  (void)unused;
+  static const double  outline[6][2] = {{0, 0}, {2, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 2}};
+  static const int32_t cap[4][3]     = {{0, 1, 2}, {0, 2, 3}, {0, 3, 4}, {0, 4, 5}};
+  double               x[36], at[3] = {1.02, 1.03, 1.1};
+  int32_t              t[60];
+  int                  n = 0;
+  for (int k = 0; k < 12; ++k) v3_set(x + 3 * k, outline[k % 6][0], outline[k % 6][1], k < 6 ? 0.0 : 2.0);
+  for (int k = 0; k < 4; ++k)
+    for (int i = 0; i < 3; ++i) t[3 * n + i] = cap[k][2 - i], t[3 * n + 3 + i] = cap[k][i] + 6, n += 2 * (i == 2);
+  for (int k = 0; k < 6; ++k) {
+    const int32_t j = (k + 1) % 6, quad[6] = {k, j, j + 6, k, j + 6, k + 6};
+    memcpy(t + 3 * n, quad, sizeof quad);
+    n += 2;
+  }
+  for (int is_fast = 0; is_fast < 2; ++is_fast) {
+    clear();
+    add_surface(12, x, 20, t, NULL, NULL);
+    if (is_fast) at[0] = 1.4, at[1] = 1.5;
+    add_surface(1, at, 0, NULL, NULL, NULL);
+    if (is_fast) v3_set(S.x1 + 36, 0.6, 0.9, 1.1); /* through x = 1 at y = 1.2 */
+    bool          has[2] = {false};
+    const int64_t m      = find(is_fast, 0.1, found);
+    assert_int_equal(m, is_fast ? 1 : 2);
+    for (int64_t i = 0; i < m; ++i) {
+      const int axis = found[i].normal[1] > 0.5;
+      assert_int_equal(found[i].kind, SURFACE_POINT);
+      assert_int_equal(found[i].is_swept, is_fast);
+      assert_close(found[i].normal[axis], 1.0, 1e-12);
+      assert_close(found[i].gap, at[axis] - 1.0, 1e-12);
+      has[axis] = true;
+    }
+    assert_true(has[0] && has[1] == !is_fast);
+  }
+  assert_no_leak();
+}
+
 /* A fibre that falls through a ridge within the step, or rises through one from below: the contact is on the side from which it comes, for
  * either direction of the fibre. */
 static void fast_fibres_do_not_pass_ridges(void **unused)
@@ -626,5 +665,5 @@ TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cm
           cmocka_unit_test(ridge_on_ridge), cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box),
           cmocka_unit_test(sheets_face_to_face), cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass),
           cmocka_unit_test(folded_sheet), cmocka_unit_test(sides_are_stored), cmocka_unit_test(thin_plate),
-          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fast_fibres_do_not_pass_ridges), cmocka_unit_test(fibre_under_a_thin_bar),
-          cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fast_fibres_do_not_pass_ridges), cmocka_unit_test(points_in_a_corner),
+          cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))

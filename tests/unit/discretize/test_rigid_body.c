@@ -1,5 +1,8 @@
 /* Rigid bodies: mass, derivatives, conservation, springs, and the two classical tops. */
 #include "rigid_fixture.h"
+#include "temporary.h"
+#include <string.h>
+#include <unistd.h>
 
 static double sample(int i, double size) /* some numbers without pattern */ { return size * sin(12.9898 * (i + 1) + 0.3 * i * i); }
 
@@ -130,6 +133,53 @@ static void test_contact_surface(void **state)
       rigid_body_destroy(&b);
       document_destroy(&doc);
     }
+  assert_no_leak();
+}
+
+/* A mesh from a file that is not convex has vertices at distances of at most 1/16 of its size on its surface, as contact points of a body that
+ * moves by forces; a convex mesh and one with a given spacing or for contact of triangles keep theirs. */
+static void test_mesh_points(void **state)
+{
+  (void)state;
+  /* an L-shaped prism of length 2 along z, and a tetrahedron of size 2 */
+  static const double outline[6][2] = {{0, 0}, {2, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 2}};
+  static const int    cap[4][3]     = {{0, 1, 2}, {0, 2, 3}, {0, 3, 4}, {0, 4, 5}};
+  char                name[TEMPORARY_ROOM];
+  for (int is_convex = 0; is_convex < 2; ++is_convex) {
+    const int file = mkstemps(temporary_name(name, ".obj"), 4);
+    assert_true(file >= 0);
+    FILE *f = fdopen(file, "w");
+    if (is_convex) (void)fprintf(f, "v 0 0 0\nv 2 0 0\nv 0 2 0\nv 0 0 2\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
+    for (int k = 0; k < 12 && !is_convex; ++k) (void)fprintf(f, "v %g %g %d\n", outline[k % 6][0], outline[k % 6][1], k < 6 ? 0 : 2);
+    for (int k = 0; k < 4 && !is_convex; ++k)
+      (void)fprintf(f, "f %d %d %d\nf %d %d %d\n", cap[k][0] + 1, cap[k][2] + 1, cap[k][1] + 1, cap[k][0] + 7, cap[k][1] + 7,
+                    cap[k][2] + 7);
+    for (int k = 0; k < 6 && !is_convex; ++k)
+      (void)fprintf(f, "f %d %d %d\nf %d %d %d\n", k + 1, (k + 1) % 6 + 1, (k + 1) % 6 + 7, k + 1, (k + 1) % 6 + 7, k + 7);
+    (void)fclose(f);
+    for (int way = 0; way < 3; ++way) { /* as it is, for triangles, of a static body */
+      document  *doc = NULL;
+      char       text[TEMPORARY_ROOM + 200];
+      double     longest    = 0.0;
+      const bool is_sampled = !is_convex && way == 0;
+      snprintf(text, sizeof text, "{%s%sshape: {mesh: {file: \"%s\"}}}", way < 2 ? "material: m, " : "",
+               way == 1 ? "contact_surface: mesh, " : "", name);
+      assert_ok(document_create(&doc));
+      rigid_body          *b = rigid_from_text(way < 2 ? RIGID_DYNAMIC : RIGID_STATIC, text, 1.0, doc, NULL);
+      const triangle_mesh *t = b->surface;
+      for (int64_t k = 0; t && k < 3 * t->n_triangles; ++k) {
+        double e[3];
+        v3_sub(e, t->x + 3 * t->tri[k], t->x + 3 * t->tri[k % 3 == 2 ? k - 2 : k + 1]);
+        longest = fmax(longest, v3_norm(e));
+      }
+      if (is_sampled) assert_true(t->n_vertices > 500 && longest <= 2.0 / 16.0 + 1e-12);
+      else if (t && way < 2) assert_true(t->n_vertices == (is_convex ? 4 : 12) && longest >= 2.0);
+      if (way == 0) assert_close(b->mass, is_convex ? 8.0 / 6.0 : 6.0, 1e-9);
+      rigid_body_destroy(&b);
+      document_destroy(&doc);
+    }
+    assert_int_equal(unlink(name), 0);
+  }
   assert_no_leak();
 }
 
@@ -597,6 +647,7 @@ static void test_displace(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface),
-          cmocka_unit_test(test_tangent), cmocka_unit_test(test_definite_tangent), cmocka_unit_test(test_frame),
-          cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin), cmocka_unit_test(test_stop),
-          cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))
+          cmocka_unit_test(test_mesh_points), cmocka_unit_test(test_tangent), cmocka_unit_test(test_definite_tangent),
+          cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator),
+          cmocka_unit_test(test_free_spin), cmocka_unit_test(test_stop), cmocka_unit_test(test_heavy_top),
+          cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))
