@@ -5,6 +5,7 @@
 #include "contact/penalty/penalty_edges.h"
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
+#include "core/field_table.h"
 #include <string.h>
 
 static const double DT = 1e-3, STIFFNESS = 300.0, HALF = 0.6; /* HALF: half the length of upper ridges; lower ones have length 2 */
@@ -624,7 +625,62 @@ static void the_force_on_a_fixed_body(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(chains_do_not_contain_the_other_edge), cmocka_unit_test(the_force_on_a_fixed_body),
-          cmocka_unit_test(contacts_leave_at_ends), cmocka_unit_test(the_force_of_a_pair), cmocka_unit_test(a_contact_slides_along_chains),
-          cmocka_unit_test(one_surface_touches_itself), cmocka_unit_test(crossed_edges_at_the_start),
-          cmocka_unit_test(the_rest_depth_decreases), cmocka_unit_test(crossed_edges_are_found_up_to_twice_the_longest_spring))
+/* Pairs of edges of a checkpoint with one wrong value are rejected; values at the limits are accepted. */
+static void wrong_pairs_are_rejected(void **unused)
+{
+  (void)unused;
+  rotate(0);
+  for (int k = 0; k < 19; ++k) {
+    world        w;
+    field_table *table;
+    create_two(&w, 0.4, 0.0, 5.0);
+    assert_ok(field_table_create(&table));
+    assert_ok(penalty_contact_fields(w.contact, table));
+    mesh_edges        *e = w.contact->mesh->edges;
+    const int          n = (int)w.contact->mesh->mesh[1].topology->n_edges;
+    field_group *const g = field_table_find_group(table, "contact/edge_attachments");
+    assert_non_null(g);
+    assert_ok(g->resize(g->context, 2));
+    for (int i = 0; i < 2; ++i) {
+      e->stored_body[2 * i] = 0, e->stored_body[2 * i + 1] = 1;
+      e->stored_edge[2 * i] = i, e->stored_edge[2 * i + 1] = 1;
+      e->stored_at[2 * i] = 0.0, e->stored_at[2 * i + 1] = 1.0;
+      e->stored_side[i] = 1 - 2 * i, e->stored_rest[i] = 0.0;
+    }
+    const bool is_valid = k < 3;
+    switch (k) {
+    case 1: e->stored_edge[3] = n - 1, e->stored_rest[0] = 2.0; break;
+    case 2: e->stored_edge[2] = 0, e->stored_edge[3] = 2; break;
+    case 3: e->stored_body[0] = 2; break;
+    case 4: e->stored_body[3] = -1; break;
+    case 5: e->stored_edge[1] = -1; break;
+    case 6: e->stored_edge[3] = n; break;
+    case 7: e->stored_edge[2] = n; break;
+    case 8: e->stored_at[0] = -1e-9; break;
+    case 9: e->stored_at[3] = 1.0 + 1e-9; break;
+    case 10: e->stored_at[1] = NAN; break;
+    case 11: e->stored_side[0] = 0; break;
+    case 12: e->stored_side[1] = 2; break;
+    case 13: e->stored_side[1] = -2; break;
+    case 14: e->stored_rest[1] = -1e-9; break;
+    case 15: e->stored_rest[0] = NAN; break;
+    case 16: e->stored_edge[2] = 0; break;                        /* twice the same */
+    case 17: e->stored_edge[2] = 0, e->stored_edge[3] = 0; break; /* not sorted */
+    case 18: e->stored_edge[0] = 2; break;
+    default: break;
+    }
+    const PetscErrorCode code = g->restored(g->context);
+    if (code != (is_valid ? PETSC_SUCCESS : PETSC_ERR_FILE_UNEXPECTED)) fail_msg("case %d: code %d", k, (int)code);
+    if (code) assert_non_null(strstr(error_message(), "of a pair of edges is invalid"));
+    error_clear();
+    field_table_destroy(&table);
+    destroy(&w);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(wrong_pairs_are_rejected), cmocka_unit_test(chains_do_not_contain_the_other_edge),
+          cmocka_unit_test(the_force_on_a_fixed_body), cmocka_unit_test(contacts_leave_at_ends), cmocka_unit_test(the_force_of_a_pair),
+          cmocka_unit_test(a_contact_slides_along_chains), cmocka_unit_test(one_surface_touches_itself),
+          cmocka_unit_test(crossed_edges_at_the_start), cmocka_unit_test(the_rest_depth_decreases),
+          cmocka_unit_test(crossed_edges_are_found_up_to_twice_the_longest_spring))
