@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 8, MAX_GROUPS = 4096, MAX_FIELDS = 4096, MAX_VISITED = 1 << 16, MAX_TEXT = 1 << 28 };
+/* Bounds for damaged files; each body has a group of about ten fields. */
+enum { MAX_DEPTH = 8, MAX_GROUPS = 1 << 17, MAX_FIELDS = 1 << 17, MAX_VISITED = 1 << 22, MAX_TEXT = 1 << 28 };
 
 /* Every error message contains the file, the object in the file and the remedy. */
 #define REJECT(c, place, format, ...)                                                                                                      \
@@ -166,37 +167,59 @@ static PetscErrorCode read_topology_size(catalog *c, catalog_group *group)
 
 static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int depth);
 
-/* The members of one HDF5 group: datasets are fields of `group`; groups are walked in turn. */
+/* A group whose members are visited. */
+typedef struct {
+  catalog       *c;
+  const char    *prefix;
+  int            i_group, depth;
+  PetscErrorCode code;
+} visit;
+
+/* One member: a dataset is a field of the group; groups are walked in turn. */
+static PetscErrorCode walk_member(const visit *v, hid_t location, const char *name, H5L_type_t link)
+{
+  H5_SCOPE(scope);
+  catalog *c = v->c;
+  char     below[96];
+  hid_t    member;
+
+  PetscFunctionBegin;
+  if (++c->n_visited > MAX_VISITED) REJECT(c, v->prefix, "is one of more than %d objects", MAX_VISITED);
+  const int full = snprintf(below, sizeof below, "%s%s%s", v->prefix, *v->prefix ? "/" : "", name);
+  if (full >= (int)sizeof below) REJECT(c, v->prefix, "has the too long name \"%.80s\"", name);
+  if (link != H5L_TYPE_HARD) REJECT(c, below, "is %s", "a link to elsewhere");
+  H5_CALL(c->path, member = h5_keep(&scope, H5Oopen(location, name, H5P_DEFAULT)));
+  const H5I_type_t kind = H5Iget_type(member);
+  if (kind == H5I_GROUP) {
+    PetscCall(walk(c, member, below, v->depth + 1));
+  } else if (kind == H5I_DATASET && v->i_group >= 0) {
+    if (strlen(name) >= sizeof c->groups->fields->name) REJECT(c, v->prefix, "has the too long name \"%s\"", name);
+    PetscCall(read_field(c, &c->groups[v->i_group], member, name));
+  } else {
+    REJECT(c, below, "is %s", "neither a group nor a field of one");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static herr_t visit_member(hid_t location, const char *name, const H5L_info_t *link, void *context)
+{
+  visit *v = context;
+  v->code  = walk_member(v, location, name, link->type);
+  return v->code ? 1 : 0; /* 1 stops the iteration */
+}
+
+/* The members of one HDF5 group by name. One iteration: looking up members by their index sorts all names for each of them. */
 static PetscErrorCode walk_members(catalog *c, hid_t location, const char *prefix, int i_group, int depth)
 {
   H5G_info_t about;
+  visit      v = {c, prefix, i_group, depth, PETSC_SUCCESS};
 
   PetscFunctionBegin;
   H5_CALL(c->path, H5Gget_info(location, &about));
   if (about.nlinks > MAX_FIELDS) REJECT(c, prefix, "has %llu members", (unsigned long long)about.nlinks);
-  for (hsize_t i = 0; i < about.nlinks; ++i) {
-    H5_SCOPE(scope);
-    char       name[96] = "", below[96];
-    H5L_info_t link;
-    hid_t      member;
-    ssize_t    length;
-    if (++c->n_visited > MAX_VISITED) REJECT(c, prefix, "is one of more than %d objects", MAX_VISITED);
-    H5_CALL(c->path, length = H5Lget_name_by_idx(location, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT));
-    const int full = snprintf(below, sizeof below, "%s%s%s", prefix, *prefix ? "/" : "", name);
-    if (length >= (ssize_t)sizeof name || full >= (int)sizeof below) REJECT(c, prefix, "has the too long name \"%s\"", name);
-    H5_CALL(c->path, H5Lget_info(location, name, &link, H5P_DEFAULT));
-    if (link.type != H5L_TYPE_HARD) REJECT(c, below, "is %s", "a link to elsewhere");
-    H5_CALL(c->path, member = h5_keep(&scope, H5Oopen(location, name, H5P_DEFAULT)));
-    const H5I_type_t kind = H5Iget_type(member);
-    if (kind == H5I_GROUP) {
-      PetscCall(walk(c, member, below, depth + 1));
-    } else if (kind == H5I_DATASET && i_group >= 0) {
-      if (strlen(name) >= sizeof c->groups->fields->name) REJECT(c, prefix, "has the too long name \"%s\"", name);
-      PetscCall(read_field(c, &c->groups[i_group], member, name));
-    } else {
-      REJECT(c, below, "is %s", "neither a group nor a field of one");
-    }
-  }
+  const herr_t end = H5Literate(location, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_member, &v);
+  PetscCall(v.code);
+  H5_CALL(c->path, end);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

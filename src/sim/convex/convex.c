@@ -226,7 +226,8 @@ enum { MEMORY = 6 }; /* earlier differences in Anderson's acceleration of the it
 /* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
  * Coulomb's law (max_coulomb_iterations > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
  * [Cadoux2009], convex in each pass. The loads of the contacts of one patch depend on differences of mu |u_T| that are small compared with
- * mu |u_T|; without Anderson's acceleration the iteration then converges slowly. Contacts that violate the law after the last pass are counted.
+ * mu |u_T|; without Anderson's acceleration the iteration then converges slowly. If the first attempt fails, a second one starts without the
+ * friction and sliding velocities of the last step. Contacts that violate the law after the last pass are counted.
  * guess: impulses for the first pass, may be NULL. */
 static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step_status *status, step_report *report)
 {
@@ -247,8 +248,11 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
     problem.pushes = NULL;
     if (o->law != SAP_REGULARISED || o->max_coulomb_iterations == 1 || status->code != STEP_OK) break;
     n_open = convex_contacts_compare(o, shift, c, next);
-    if (n_open == 0 || k == o->max_coulomb_iterations) break;
-    anderson_step(&p->past, shift, next, p->weight, next);
+    if (n_open == 0 || k == 2 * o->max_coulomb_iterations) break;
+    if (k == o->max_coulomb_iterations) { /* second attempt */
+      anderson_reset(&p->past);
+      for (int64_t a = 0; a < c->n; ++a) next[a] = c->r[3 * a + 1] = c->r[3 * a + 2] = 0.0;
+    } else anderson_step(&p->past, shift, next, p->weight, next);
     for (int64_t a = 0; a < c->n; ++a) next[a] = fmax(0.0, next[a]);
     convex_contacts_shift(next, shift, c);
   }

@@ -45,15 +45,18 @@ static void equalise_masses(const convex_contacts *c, const contact_pair *p, dou
 
 /* Least period of the contacts of a pair in steps. The springs of n equally loaded contacts of rigid bodies act in parallel, so that the pair
  * has the period min_contact_period if each has n^1/2 times this period. Contacts at rest sink by R_N r_N (dt + relaxation), R_N = period^2 w / 4
- * pi^2; the period is smaller if this exceeds max_depth for the largest force of the last step. The load of new pairs is not known; it is assumed to
- * change the velocity of the contact by 100 acceleration dt, so that structures released without load, such as arches, do not sink first. */
+ * pi^2; the period is smaller if this exceeds max_depth for the force of the last step. For rigid bodies this force is the root of the sum of
+ * squares of the pair, at least the largest one. The largest one alone changes too much when a pair redistributes its load, and a spring that
+ * becomes stiffer while it is compressed adds energy (A16-convex: 2 mJ in each of many steps). The sum makes flat contacts so stiff that
+ * Coulomb's law converges slowly (A07-convex). The load of new pairs is not known; it is assumed to change the velocity of the contact by 100
+ * acceleration dt, so that structures released without load, such as arches, do not sink first. */
 static double pair_period(double min_contact_period, const convex_contacts *c, const contact_pair *p, const sap_parameters *step,
                           double acceleration, double max_depth, const double *w)
 {
   double sum = 0.0, most = 0.0, fastest = 0.0, n = 1.0;
   for (int64_t a = p->first; a < p->end; ++a) {
-    const double r = c->r_previous[3 * a];
-    sum += r, most = fmax(most, r), fastest = fmax(fastest, w[a] * r);
+    const double r = c->r_previous[3 * a], change = w[a] * r;
+    sum += r, most = fmax(most, r), fastest = p->is_rigid ? hypot(fastest, change) : fmax(fastest, change);
   }
   if (p->is_rigid && most > 0.0) n = sum / most;
   if (!(fastest > 0.0)) fastest = 100.0 * acceleration * step->dt;

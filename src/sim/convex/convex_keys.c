@@ -44,8 +44,8 @@ static const key_spec convex_expert_keys[] = {
   {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_coulomb_iterations), .fallback = "50", .min = 1,
    .max = 1000,
    .only_if = {"^law", "regularised"}, .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity and friction of the "
-           "previous pass, so that sliding contacts do not open and sticking ones do not creep: Coulomb's law if this converges. Contacts that "
-           "have not converged are counted in contact_unconverged. 1: the published law, with its errors"},
+           "previous pass, so that sliding contacts do not open and sticking ones do not creep: Coulomb's law if this converges. Otherwise as many "
+           "passes follow without the prediction from the last step. Contacts that have not converged are counted in contact_unconverged. 1: the published law, with its errors"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(convex_options, linear), .choices = linears, .choice_help = linear_help,
    .fallback = "auto", .help = "solver of the linear systems"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .is_optional = true,

@@ -374,12 +374,13 @@ static double radius_of_shape(const subject *c, int i)
 static const double MISSED_DEPTH = 0.1;
 static void         check_contact_points(const subject *c, int i, int j)
 {
-  const body  *soft = c->s->bodies[i].body;
+  const body              *soft    = c->s->bodies[i].body;
+  body_surface             surface = {0};
+  const scene_formulation *f       = c->s->options->formulation;
+  /* triangles against triangles detect everything */
+  if (soft->ops->frame || !c->s->bodies[j].body->ops->frame || !soft->ops->surface || f->checks_surfaces) return;
   const double r = radius_of_shape(c, j), s = fmin(c->body[i].spacing, c->body[j].spacing), h = fmin(c->body[i].spacing, c->body[j].size);
-  body_surface surface       = {0};
-  const scene_formulation *f = c->s->options->formulation;
-  if (!(r > 0.0) || !c->s->bodies[j].body->ops->frame || soft->ops->frame || !soft->ops->surface || f->checks_surfaces)
-    return; /* triangles against triangles detect everything */
+  if (!(r > 0.0)) return;
   soft->ops->surface(soft, &surface);
   const double missed = s * s / (6.0 * r);
   if (surface.n_triangles == 0 || !(missed > MISSED_DEPTH * h)) return;

@@ -23,14 +23,40 @@ static PetscErrorCode resize(void *context, int64_t n_rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Stored impulse of a contact; -1: none. */
+static int64_t find_impulse(const step_impulses *m, const contact_spot *s)
+{
+  return contact_keys_find(m->n, m->key, s->was[0] != 0 ? s->was : s->key);
+}
+
+/* Guess of the contacts first <= i < end of one pair of bodies. */
+static void guess_pair(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, int64_t first, int64_t end, double dt,
+                       double *r)
+{
+  const uint64_t pair[2] = {spots[first].key[0], 0};
+  double         rest[3] = {0.0, 0.0, 0.0};
+  int64_t        n_new   = 0;
+  for (int64_t k = contact_keys_lower_bound(m->n, m->key, pair); k < m->n && m->key[2 * k] == pair[0]; ++k)
+    v3_axpy(rest, 1.0, m->force + 3 * k);
+  for (int64_t i = first; i < end; ++i) {
+    const int64_t at = find_impulse(m, &spots[i]);
+    if (at < 0) ++n_new;
+    else v3_axpy(rest, -1.0, m->force + 3 * at);
+  }
+  for (int64_t i = first; i < end; ++i) {
+    const int64_t at    = find_impulse(m, &spots[i]);
+    const double *force = at < 0 ? rest : m->force + 3 * at;
+    m3_mulv(r + 3 * i, j->frame + 9 * i, force);
+    v3_scale(r + 3 * i, at < 0 ? dt / (double)n_new : dt, r + 3 * i);
+    if (at < 0 && !(r[3 * i] > 0.0)) v3_set(r + 3 * i, 0.0, 0.0, 0.0);
+  }
+}
+
 void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r)
 {
-  for (int64_t i = 0; i < j->n; ++i) {
-    const int64_t at = contact_keys_find(m->n, m->key, spots[i].was[0] != 0 ? spots[i].was : spots[i].key);
-    v3_set(r + 3 * i, 0.0, 0.0, 0.0);
-    if (at < 0) continue;
-    m3_mulv(r + 3 * i, j->frame + 9 * i, m->force + 3 * at);
-    v3_scale(r + 3 * i, dt, r + 3 * i);
+  for (int64_t first = 0, end; first < j->n; first = end) {
+    for (end = first + 1; end < j->n && spots[end].key[0] == spots[first].key[0];) ++end;
+    guess_pair(m, j, spots, first, end, dt, r);
   }
 }
 

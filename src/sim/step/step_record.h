@@ -17,7 +17,9 @@ typedef struct {
   double   *force; /* [n][3] N */
 } step_impulses;
 
-/* r [n][3] = guess of the impulses [N s] of contacts sorted by key, in the frames of `j`; 0 for contacts that were not active. */
+/* r [n][3] = guess of the impulses [N s] of contacts sorted by key, in the frames of `j`. Contacts with a stored key get its force. The others
+ * get equal shares of the remaining force of their pair, 0 if there is none: where corners of two faces coincide, the keys can change without
+ * motion, and the load of the pair must not be lost with them. */
 void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r);
 
 typedef struct {

@@ -393,6 +393,49 @@ static void only_requested_fields_are_written(void **state)
   assert_no_leak();
 }
 
+/* One group per body: more bodies than old limits of links in an HDF5 group. The last one is read back. */
+static void frames_of_many_bodies(void **state)
+{
+  (void)state;
+  enum { MANY = 4200 };
+  char                 folder[256], *path = NULL;
+  frames              *f   = NULL;
+  frame               *r   = NULL;
+  const int64_t        one = 1;
+  double              *x   = NULL, *v;
+  int                  nc;
+  const frames_options options = {NULL, true, 0, NULL};
+  field_table         *table;
+  folder_make(folder);
+  assert_ok(field_table_create(&table));
+  assert_ok(memory_alloc("test", 3, sizeof(double), &x));
+  x[1] = 0.25;
+  for (int i = 0; i < MANY; ++i) {
+    char         name[32];
+    field_group *g;
+    snprintf(name, sizeof name, "bodies/b%05d", i);
+    assert_ok(field_table_add_group(table, name, FIELD_GROUP_POINTS, &one, NULL, &g));
+    assert_ok(field_table_add(table, g, "position", "m", FIELD_F64, 3, &x, FIELD_FRAME, "centre"));
+  }
+  assert_ok(frames_open(folder, 0, &options, &f));
+  assert_ok(frames_write(f, 0, 0, 0.0, table));
+  frames_close(&f);
+  assert_ok(frames_path(folder, 0, &path));
+  assert_ok(frame_open(path, &r));
+  assert_int_equal(frame_n_groups(r), MANY);
+  assert_string_equal(frame_group_name(r, MANY - 1), "bodies/b04199");
+  assert_ok(frame_read(r, MANY - 1, "position", &nc, &v));
+  assert_true(v[1] == 0.25);
+  memory_free(&v);
+  frame_close(&r);
+  memory_free(&path);
+  memory_free(&x);
+  field_table_destroy(&table);
+  folder_remove(folder);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(series_lists_the_existing_frames), cmocka_unit_test(values_are_read_back),
           cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(resumed_series_continues),
-          cmocka_unit_test(resume_checks_the_last_frame), cmocka_unit_test(only_requested_fields_are_written))
+          cmocka_unit_test(resume_checks_the_last_frame), cmocka_unit_test(only_requested_fields_are_written),
+          cmocka_unit_test(frames_of_many_bodies))
