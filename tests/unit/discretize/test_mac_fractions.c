@@ -595,14 +595,15 @@ static bool sparsely(const double x[3])
 
 static double squared_distance_of_all(const mac_scene *c, const double x[3])
 {
-  double least = INFINITY;
+  double least = INFINITY, period[3];
+  for (int a = 0; a < 3; ++a) period[a] = mac_grid_is_periodic(&c->s.grid, a) ? c->s.grid.n[a] * c->s.grid.h : INFINITY;
   for (int64_t p = 0; p < c->n; ++p) {
     double sum = 0.0;
-    for (int a = 0; a < 3; ++a) {
-      const double d = c->x[a][p] - x[a], length = c->s.grid.n[a] * c->s.grid.h;
-      sum += pow(mac_grid_is_periodic(&c->s.grid, a) ? d - length * round(d / length) : d, 2);
+    for (int a = 0; a < 3 && sum < least; ++a) {
+      const double d = fabs(c->x[a][p] - x[a]), near = d < period[a] - d ? d : period[a] - d;
+      sum += near * near;
     }
-    least = fmin(least, sum);
+    least = sum < least ? sum : least;
   }
   return least;
 }
@@ -671,7 +672,7 @@ static void half_cells_follow_from_the_nearest_particle(void **unused)
       int32_t          ijk[3];
       const mac_share *s = mac_weights_share(&w, slot / MAC_BLOCK, 0);
       mac_grid_cell(&c.s.grid, slot, ijk);
-      if (!mac_grid_is_inside(&c.s.grid, ijk) || (axis == 2 && slot % 11 != 4)) continue; /* a part of the crowd */
+      if (!mac_grid_is_inside(&c.s.grid, ijk) || slot % (axis == 2 ? 41 : 3)) continue; /* a part of them */
       for (int q = 0; q < MAC_HALVES; ++q) {
         const double x[3]     = {h * (ijk[0] + 0.25 + 0.5 * (q >> 2)), h * (ijk[1] + 0.25 + 0.5 * (q >> 1 & 1)),
                                  h * (ijk[2] + 0.25 + 0.5 * (q & 1))};
@@ -682,8 +683,8 @@ static void half_cells_follow_from_the_nearest_particle(void **unused)
         n_images += is_solid && expected > 0.0;
       }
     }
-    for (int k = 0; k < 3; ++k) assert_true(n[k] > (axis == 2 ? 20 : 200));
-    assert_true(n_images > (axis == 2 ? 10 : 100));
+    for (int k = 0; k < 3; ++k) assert_true(n[k] > (axis == 2 ? 5 : 50));
+    assert_true(n_images > (axis == 2 ? 1 : 20));
     mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
   }
   assert_no_leak();
