@@ -10,6 +10,8 @@ WARN     += -Wno-psabi
 CPPFLAGS := -Isrc $(shell pkg-config --cflags-only-I $(PKG) 2>/dev/null)
 # LAPACK by name: whichever there is, as PETSc takes it.
 LIBS      = $(shell pkg-config --libs $(PKG) 2>/dev/null) -lmetis -llapack -lblas -lz -lm
+# Parallel regions of one thread need no team, see src/core/team.c.
+LIBS     += -Wl,--wrap=GOMP_parallel
 # Tests and benches: gold links in a quarter of the time of the default linker.
 FAST_LINK := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 CC       := $(if $(filter tsan,$(PROFILE)),OMPI_CC=clang mpicc,mpicc)

@@ -22,6 +22,19 @@ void team_set_threads(int n)
 
 int team_threads(void) { return omp_get_max_threads(); }
 
+/* Parallel regions of one thread. gcc compiles a parallel region into a call of GOMP_parallel(f, data, n, flags); n = 0: default number of threads. For
+ * one thread libgomp allocates a team, makes a system call at its end, and frees the team. A step of a ball on a plane has 110 regions, and these calls
+ * took 58 % of its CPU time. The linker replaces the calls (--wrap in config/profiles.mk). Outside of all regions the calling thread is
+ * thread 0 of 1, so f can be called directly. The reference is weak for programs that link the library without --wrap. */
+typedef void region(void *data);
+extern void __real_GOMP_parallel(region *f, void *data, unsigned n, unsigned flags) __attribute__((weak)); /* NOLINT: name required by ld */
+void        __wrap_GOMP_parallel(region *f, void *data, unsigned n, unsigned flags);                       /* NOLINT: name required by ld */
+void        __wrap_GOMP_parallel(region *f, void *data, unsigned n, unsigned flags)                        /* NOLINT: name required by ld */
+{
+  if (omp_get_level() == 0 && (n == 1 || (n == 0 && omp_get_max_threads() == 1))) f(data);
+  else __real_GOMP_parallel(f, data, n, flags);
+}
+
 /* Array for the partial sums, one per chunk. It grows and never shrinks, so that a sum needs no malloc, and exists until the program ends. Only serial
  * code calls this: inside a parallel region the reductions below run serially and need no partial sums. */
 static double *reserve_partial_sums(int64_t n)

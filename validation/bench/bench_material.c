@@ -52,13 +52,13 @@ static double nanoseconds(points *x, const material *m, what w)
   return 1e9 * best / N;
 }
 
-/* The keys' defaults, and sand with M = 0.6. */
+/* The keys' defaults; sand with M = 0.6, dough that yields at 10 kPa. */
 static void parameters_fill(const material_law *law, char *parameters)
 {
   static const struct {
     const char *name;
     double      value;
-  } given[] = {{"density", 1600.0}, {"youngs_modulus", 3.537e7}, {"poisson_ratio", 0.3}, {"shear_friction", 0.6}};
+  } given[] = {{"density", 1600.0}, {"youngs_modulus", 3.537e7}, {"poisson_ratio", 0.3}, {"shear_friction", 0.6}, {"yield_stress", 1e4}};
   for (const key_spec *k = law->keys->keys; k->name; ++k) {
     double *at = (double *)(void *)(parameters + k->offset);
     if (k->type == KEY_REAL) *at = k->fallback ? strtod(k->fallback, NULL) : NAN;

@@ -208,7 +208,8 @@ static double box_distance2(const bvh_node *node, const double *x)
 {
   double s = 0.0;
   for (int k = 0; k < 3; ++k) {
-    const double d = fmax(fmax(node->min[k] - x[k], x[k] - node->max[k]), 0.0);
+    const double below = node->min[k] - x[k], above = x[k] - node->max[k]; /* no fmax: gcc calls the library for it */
+    const double most = below > above ? below : above, d = most > 0.0 ? most : 0.0;
     s += d * d;
   }
   return s;
@@ -233,7 +234,7 @@ static void try_triangle(const triangle_bvh *b, int32_t t, const double *x, bvh_
   }
 }
 
-double triangle_bvh_distance(const triangle_bvh *b, const double x[3], int32_t *hint, double nearest[3])
+double triangle_bvh_distance_below(const triangle_bvh *b, const double x[3], double limit, int32_t *hint, double nearest[3])
 {
   bvh_hit best = {.distance2 = INFINITY, .triangle = -1};
   struct {
@@ -242,19 +243,22 @@ double triangle_bvh_distance(const triangle_bvh *b, const double x[3], int32_t *
   } stack[2 * MAX_DEPTH];
   int top = 0;
   if (hint && *hint >= 0) try_triangle(b, *hint, x, &best);
+  const bool can_stop = limit <= 0.0; /* the distance is at least minus that of any triangle */
+  bool       has_end  = can_stop && -sqrt(best.distance2) >= limit;
   stack[top].node = 0, stack[top++].distance2 = box_distance2(&b->node[0], x);
-  while (top > 0) {
+  while (top > 0 && !has_end) {
     --top;
     if (stack[top].distance2 >= best.distance2) continue;
     const bvh_node *node = &b->node[stack[top].node];
     if (node->count > 0) {
       for (int32_t i = 0; i < node->count; ++i) try_triangle(b, b->order[node->first + i], x, &best);
+      has_end = can_stop && -sqrt(best.distance2) >= limit;
       continue;
     }
     const double  d0 = box_distance2(&b->node[node->first], x), d1 = box_distance2(&b->node[node->first + 1], x);
     const int32_t far = node->first + (d0 <= d1);
-    stack[top].node = far, stack[top++].distance2 = fmax(d0, d1); /* the closer child is visited first */
-    stack[top].node = 2 * node->first + 1 - far, stack[top++].distance2 = fmin(d0, d1);
+    stack[top].node = far, stack[top++].distance2 = d0 <= d1 ? d1 : d0; /* the closer child is visited first */
+    stack[top].node = 2 * node->first + 1 - far, stack[top++].distance2 = d0 <= d1 ? d0 : d1;
   }
   const int64_t t = best.triangle;
   const double *n = best.feature == 6  ? &b->face_normal[3 * t]
@@ -265,4 +269,9 @@ double triangle_bvh_distance(const triangle_bvh *b, const double x[3], int32_t *
   if (hint) *hint = best.triangle;
   if (nearest) v3_copy(nearest, best.q);
   return v3_dot(d, n) >= 0.0 ? sqrt(best.distance2) : -sqrt(best.distance2);
+}
+
+double triangle_bvh_distance(const triangle_bvh *b, const double x[3], int32_t *hint, double nearest[3])
+{
+  return triangle_bvh_distance_below(b, x, INFINITY, hint, nearest);
 }

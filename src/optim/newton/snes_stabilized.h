@@ -1,6 +1,6 @@
 /* SNES type "stabilized": Newton's method for g(z) = 0, globalised by a line search on E(z) = 1/2 |g|^2 [DingSchroeder2020, sec. 3].
  *
- *   dz <- solution of H dz = -g by GMRES from 0, at most 20 iterations, right preconditioning, relative tolerance eta; H = dg/dz
+ *   dz <- solution of H dz = -g by GMRES from 0, at most 20 iterations, right preconditioning; H = dg/dz
  *   m  <- g^T H dz, the slope of E along dz; if dz is not a sufficient descent direction: dz <- -H^T g, scaled to the minimum of the
  *         linear model, if its predicted decrease is larger
  *   z  <- z + alpha dz, alpha from a strong Wolfe search on E (wolfe.h); E = infinity at inadmissible states. After a search with
@@ -11,7 +11,9 @@
  * The Jacobian matrix H must provide MatMult and MatMultTranspose; Pmat must provide the operations that the preconditioner uses.
  *
  * Options (in addition to -snes_atol = tau, -snes_max_it, -snes_monitor, -snes_converged_reason, -snes_ksp_ew, -ksp_*, -pc_*):
- *   -snes_stabilized_eta 1e-4                  relative tolerance of the linear solves (-ksp_rtol overrides it)
+ *   -snes_stabilized_eta eta                   relative tolerance of all linear solves. Default: that of the KSP (1e-4, -ksp_rtol) in the first
+ *                                              solve; later ones between this value and eta_max (forcing_term in snes_stabilized.c)
+ *   -snes_stabilized_eta_max 0.03              largest relative tolerance of later linear solves; default eta if eta is set
  *   -snes_stabilized_kappa 0.01                descent test:  m <= -kappa |dz| |H^T g|
  *   -snes_stabilized_strict false              true: dz must pass this test. false: dz is also accepted if m <= -1/2 |g|^2, i.e. if
  *                                              the linear model at least halves |g|^2 (is_downhill in snes_stabilized.c), or if its
@@ -75,7 +77,7 @@ PetscErrorCode SNESStabilizedSetSolveMatrix(SNES snes, Mat A);
 /* Callback that replaces H by a positive definite approximation in subsequent evaluations (PETSC_TRUE), or restores H. Without it there
  * are no work steps. The context is borrowed. */
 PetscErrorCode SNESStabilizedSetDefinite(SNES snes, PetscErrorCode (*set_definite)(SNES, PetscBool, void *), void *context);
-PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta);                 /* see -snes_stabilized_eta */
+PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta);                 /* -snes_stabilized_eta */
 PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance); /* tau'; PETSC_DEFAULT: see column scaling */
 
 /* Call from a residual callback that can prepare H cheaply. The output is true if the solver will probably evaluate the Jacobian at this

@@ -16,6 +16,8 @@
 #include "sim/penalty/penalty_keys.h"
 #include "sim/penalty/penalty_system.h"
 
+static const double FIRST_TOLERANCE = 1e-3; /* of the first linear solve of a step, if the job does not set solver.linear.tolerance */
+
 typedef struct {
   formulation    base;
   newton_options newton;
@@ -200,7 +202,6 @@ static PetscErrorCode petsc_create(penalty *p)
     PetscCall(SNESStabilizedSetGradientTolerance(p->snes, newton->tolerance));
   }
   PetscCall(SNESStabilizedSetSolveMatrix(p->snes, p->H_single));
-  PetscCall(SNESStabilizedSetForcing(p->snes, linear->tolerance));
   PetscCall(SNESStabilizedSetDefinite(p->snes, penalty_set_definite, p));
   PetscCall(SNESSetTolerances(p->snes, newton->tolerance, 0.0, 0.0, (PetscInt)newton->max_iterations, PETSC_MAX_INT));
   KSP ksp;
@@ -208,7 +209,8 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(SNESGetKSP(p->snes, &ksp));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  PetscCall(KSPSetTolerances(ksp, linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)linear->max_iterations));
+  PetscCall(KSPSetTolerances(ksp, FIRST_TOLERANCE, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)linear->max_iterations));
+  if (!isnan(linear->tolerance)) PetscCall(SNESStabilizedSetForcing(p->snes, linear->tolerance));
   PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)linear->restart));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, pc_types[linear->preconditioner]));

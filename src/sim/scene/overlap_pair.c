@@ -72,9 +72,10 @@ typedef struct {
   int64_t              triangle;
 } deepest_sample;
 
-static double evaluate_sample(deepest_sample *s, const double x[3], int64_t triangle)
+/* Signed distance of x, if it is below `limit` (at least s->phi); otherwise any number that is not. */
+static double evaluate_sample(deepest_sample *s, const double x[3], double limit, int64_t triangle)
 {
-  const double phi = overlap_shape_distance(s->to, x, &s->hint);
+  const double phi = overlap_shape_distance(s->to, x, limit, &s->hint);
   if (phi < s->phi) s->phi = phi, s->triangle = triangle, v3_copy(s->x, x);
   return phi;
 }
@@ -95,18 +96,19 @@ static double centroid(const double *p, const double *q, const double *r, double
 static void sample_triangle(deepest_sample *s, int64_t triangle, const double *p, const double *q, const double *r, int level)
 {
   double       middle[3], pq[3], qr[3], rp[3];
-  const double reach = centroid(p, q, r, middle);
-  if (evaluate_sample(s, middle, triangle) - SLOPE * reach >= fmin(s->phi, 0.0)) return;
+  const double reach = centroid(p, q, r, middle), limit = fmin(s->phi, 0.0) + SLOPE * reach;
+  const double phi = evaluate_sample(s, middle, limit, triangle);
+  if (phi >= limit || phi - SLOPE * reach >= fmin(s->phi, 0.0)) return;
   if (level == 0) {
-    evaluate_sample(s, p, triangle);
-    evaluate_sample(s, q, triangle);
-    evaluate_sample(s, r, triangle);
+    evaluate_sample(s, p, s->phi, triangle);
+    evaluate_sample(s, q, s->phi, triangle);
+    evaluate_sample(s, r, s->phi, triangle);
   }
   if (level == MOST_LEVELS || reach < s->finest) return;
   for (int k = 0; k < 3; ++k) pq[k] = 0.5 * (p[k] + q[k]), qr[k] = 0.5 * (q[k] + r[k]), rp[k] = 0.5 * (r[k] + p[k]);
-  evaluate_sample(s, pq, triangle);
-  evaluate_sample(s, qr, triangle);
-  evaluate_sample(s, rp, triangle);
+  evaluate_sample(s, pq, s->phi, triangle);
+  evaluate_sample(s, qr, s->phi, triangle);
+  evaluate_sample(s, rp, s->phi, triangle);
   sample_triangle(s, triangle, pq, qr, rp, level + 1);
   sample_triangle(s, triangle, p, pq, rp, level + 1);
   sample_triangle(s, triangle, q, qr, pq, level + 1);
@@ -132,23 +134,28 @@ static void improve_sample(deepest_sample *s, const double *p, const double *q, 
     v3_copy(x, s->x), v3_axpy(x, h * cos(angle), e), v3_axpy(x, h * sin(angle), f);
     (void)triangle_nearest(p, q, r, x, w);
     for (int c = 0; c < 3; ++c) x[c] = w[0] * p[c] + w[1] * q[c] + w[2] * r[c];
-    if (evaluate_sample(s, x, s->triangle) < before) h *= 2.0, n_fails = 0;
+    if (evaluate_sample(s, x, before, s->triangle) < before) h *= 2.0, n_fails = 0;
     else if (++n_fails == TRIALS) h *= 0.5, n_fails = 0;
   }
 }
 
-/* Lower bound of the signed distance on the triangles lo, ..., hi - 1 of a, from that at the centre of their box; INFINITY if they are not near. */
+/* Lower bound of the signed distance on the triangles lo, ..., hi - 1 of a, from that at the centre of their box; INFINITY if they are not near, or if
+ * it is not below the deepest sample and 0. */
 static double bound_range(deepest_sample *s, const overlap_shape *a, int64_t lo, int64_t hi)
 {
   double min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY}, middle[3], d[3];
   for (int64_t i = 3 * lo; i < 3 * hi; ++i) {
     const double *x = a->x + 3 * (int64_t)a->mesh->tri[i];
-    for (int k = 0; k < 3; ++k) min[k] = fmin(min[k], x[k]), max[k] = fmax(max[k], x[k]);
+    for (int k = 0; k < 3; ++k) { /* no fmin: gcc calls the library for it */
+      min[k] = x[k] < min[k] ? x[k] : min[k];
+      max[k] = x[k] > max[k] ? x[k] : max[k];
+    }
   }
   if (!is_near(min, max, s->to)) return INFINITY;
   for (int k = 0; k < 3; ++k) middle[k] = 0.5 * (min[k] + max[k]);
   v3_sub(d, max, middle);
-  return overlap_shape_distance(s->to, middle, &s->hint) - SLOPE * v3_norm(d);
+  const double reach = SLOPE * v3_norm(d), limit = fmin(s->phi, 0.0) + reach, phi = overlap_shape_distance(s->to, middle, limit, &s->hint);
+  return phi >= limit ? INFINITY : phi - reach;
 }
 
 /* Sample the triangles lo, ..., hi - 1, the deeper half first. Consecutive triangles are close to each other, so that most ranges are skipped. */
@@ -195,7 +202,7 @@ static void overlap_below(const overlap_shape *a, const overlap_shape *to, overl
       double x[3];
       v3_copy(x, middle);
       v3_axpy(x, -h * size / v3_norm(n), n);
-      const double in_both = fmin(-overlap_shape_distance(a, x, &hint_a), -overlap_shape_distance(to, x, &hint_to));
+      const double in_both = fmin(-overlap_shape_distance(a, x, INFINITY, &hint_a), -overlap_shape_distance(to, x, INFINITY, &hint_to));
       keep_deeper(out, 2.0 * in_both, x);
     }
   }
@@ -221,7 +228,7 @@ static void overlap_fibres(const overlap_shape *a, const overlap_shape *to, over
         s = n == 5 ? 0.25 * i : around + (i == 0 ? -h : h);
         if (s < 0.0 || s > 1.0) continue;
         v3_copy(x, p), v3_axpy(x, s, d);
-        const double phi = overlap_shape_distance(to, x, &hint);
+        const double phi = overlap_shape_distance(to, x, INFINITY, &hint);
         if (phi < least) least = phi, best = s;
       }
       if (least - radius - 2.0 * h * v3_norm(d) >= 0.0) break; /* cannot overlap */
@@ -251,7 +258,7 @@ static void overlap_particles(const overlap_shape *a, const overlap_shape *to, c
       double       depth = -INFINITY;
       if (to->is_walls)
         for (int k = 0; k < to->n_solids; ++k) depth = fmax(depth, to->convex[k].offset - v3_dot(to->convex[k].normal, x));
-      else if (is_near(x, x, to)) depth = filled ? -level_set_value(filled, x) : -overlap_shape_distance(to, x, &hint);
+      else if (is_near(x, x, to)) depth = filled ? -level_set_value(filled, x) : -overlap_shape_distance(to, x, -own, &hint);
       if (depth > own) own = depth, own_at = i;
     }
 #pragma omp critical(overlap_particles)

@@ -112,7 +112,10 @@ PetscErrorCode overlap_shape_create(const body *b, bool is_thick, overlap_shape 
 
 static void extend(overlap_shape *s, const double x[3], double r)
 {
-  for (int k = 0; k < 3; ++k) s->min[k] = fmin(s->min[k], x[k] - r), s->max[k] = fmax(s->max[k], x[k] + r);
+  for (int k = 0; k < 3; ++k) { /* no fmin: gcc calls the library for it */
+    if (x[k] - r < s->min[k]) s->min[k] = x[k] - r;
+    if (x[k] + r > s->max[k]) s->max[k] = x[k] + r;
+  }
 }
 
 static void place_solids(overlap_shape *s)
@@ -218,12 +221,12 @@ void overlap_shape_prepare_vertices(overlap_shape *s)
 
 bool overlap_shape_has_inside(const overlap_shape *s) { return !s->is_walls && (s->n_phi > 0 || s->is_closed); }
 
-double overlap_shape_distance(const overlap_shape *s, const double x[3], int32_t *hint)
+double overlap_shape_distance(const overlap_shape *s, const double x[3], double limit, int32_t *hint)
 {
   double X[3], phi = INFINITY;
   if (s->is_posed) rigid_frame_to_local(&s->pose, x, X);
   else v3_copy(X, x);
-  if (s->n_phi == 0) return s->bvh ? triangle_bvh_distance(s->bvh, X, hint, NULL) : INFINITY;
+  if (s->n_phi == 0) return s->bvh ? triangle_bvh_distance_below(s->bvh, X, limit, hint, NULL) : INFINITY;
   for (int k = 0; k < s->n_phi; ++k) phi = fmin(phi, level_set_value(s->phi[k], X));
   return phi;
 }

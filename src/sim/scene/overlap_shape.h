@@ -42,6 +42,7 @@ PetscErrorCode overlap_shape_prepare_inside(overlap_shape *s);
 void overlap_shape_prepare_vertices(overlap_shape *s);
 /* True if overlap_shape_distance is available after the preparation: level sets other than half-spaces, or a closed surface. */
 bool overlap_shape_has_inside(const overlap_shape *s);
-/* Signed distance of x [3] from the surface, negative inside [m]. *hint: -1 at first, then passed on. Thread-safe. */
-double overlap_shape_distance(const overlap_shape *s, const double x[3], int32_t *hint);
+/* Signed distance of x [3] from the surface, negative inside [m], if it is below `limit`; otherwise any number that is not below it. *hint: -1 at first,
+ * then passed on. Thread-safe. */
+double overlap_shape_distance(const overlap_shape *s, const double x[3], double limit, int32_t *hint);
 #endif

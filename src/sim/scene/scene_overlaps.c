@@ -92,15 +92,25 @@ static void place_boxes(scene_overlaps *o)
   }
 }
 
-/* Pairs whose bounds overlap. */
+enum { FEW_BODIES = 16 }; /* up to this number all pairs of boxes are compared: this takes less time than the creation of a tree */
+
+static bool boxes_overlap(const overlap_shape *a, const overlap_shape *b)
+{
+  for (int k = 0; k < 3; ++k)
+    if (a->min[k] > b->max[k] || a->max[k] < b->min[k]) return false;
+  return true;
+}
+
+/* Pairs that may touch and whose bounds overlap. */
 static PetscErrorCode find_candidates(scene_overlaps *o, bool is_initial)
 {
-  box_tree tree = {0};
+  box_tree   tree   = {0};
+  const bool is_few = o->n_bodies <= FEW_BODIES;
   PetscFunctionBegin;
   o->n = 0;
   place_boxes(o);
-  PetscCall(box_tree_create(o->n_bounded, &tree));
-  box_tree_fit(&tree, o->box);
+  if (!is_few) PetscCall(box_tree_create(o->n_bounded, &tree));
+  if (!is_few) box_tree_fit(&tree, o->box);
   for (int i = 0; i < o->n_bounded; ++i) {
     const int            a    = o->bounded[i];
     const overlap_shape *self = &o->shape[a];
@@ -109,6 +119,10 @@ static PetscErrorCode find_candidates(scene_overlaps *o, bool is_initial)
     if (self->fibres.n_segments > 0 && may_touch(o, a, a, is_initial)) PetscCall(add_candidate(o, a, a));
     for (int k = 0; k < o->n_unbounded; ++k)
       if (may_touch(o, a, o->unbounded[k], is_initial)) PetscCall(add_candidate(o, a, o->unbounded[k]));
+    for (int k = i + 1; is_few && k < o->n_bounded; ++k)
+      if (may_touch(o, a, o->bounded[k], is_initial) && boxes_overlap(self, &o->shape[o->bounded[k]]))
+        PetscCall(add_candidate(o, a, o->bounded[k]));
+    if (is_few) continue;
     box_walk_begin(&walk, &tree, self->min, self->max);
     for (int m = box_walk_next(&walk, found); m > 0; m = box_walk_next(&walk, found))
       for (int k = 0; k < m; ++k)

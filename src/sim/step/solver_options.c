@@ -38,8 +38,9 @@ static const key_spec linear_keys[] = {
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(linear_options, max_iterations), .fallback = "200", .min = 1, .max = 100000,
    .help = "maximum iterations per Newton iteration; Newton continues with the inexact direction, but inexact directions cost "
            "many more iterations"},
-  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(linear_options, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1, .is_open = true,
-   .help = "relative residual of the linear solve"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(linear_options, tolerance), .is_optional = true, .min = 0, .max = 1, .is_open = true,
+   .help = "relative residual of the linear solves. If not given: 1e-3 in the first solve of a step, and 1e-3 to 0.03 in later ones. These depend on "
+           "the last decrease of the residual and on solver.newton.tolerance (inexact Newton)"},
   {.name = "preconditioner", .type = KEY_ENUM, .offset = offsetof(linear_options, preconditioner), .choices = preconditioners,
    .fallback = "auto",
    .help = "right preconditioner; auto: metis_schwarz if there are bodies of kind fem or cloth and none of kind mpm, else "

@@ -129,6 +129,62 @@ static void test_not_finite_is_found(void **state)
   assert_no_leak();
 }
 
+/* A region of one thread has the thread number 0 of 1, loops, barriers and tasks included; inside of a region of two threads, too. */
+static void check_region_of_one(int n)
+{
+  int n_calls = 0, sum = 0, task = 0;
+#pragma omp parallel num_threads(n)
+  {
+    assert_int_equal(omp_get_thread_num(), 0);
+    assert_int_equal(omp_get_num_threads(), 1);
+    ++n_calls;
+#pragma omp for schedule(static)
+    for (int i = 0; i < 10; ++i) sum += i;
+#pragma omp barrier
+#pragma omp for schedule(dynamic, 2)
+    for (int i = 0; i < 10; ++i) sum += i;
+#pragma omp single
+    {
+#pragma omp task shared(task)
+      task = sum;
+#pragma omp taskwait
+    }
+  }
+  assert_int_equal(n_calls, 1);
+  assert_int_equal(sum, 90);
+  assert_int_equal(task, 90);
+}
+static void test_regions_of_one_thread(void **state)
+{
+  (void)state;
+  int level = -1, n_good = 0;
+  for (int n = 1; n <= 2; ++n) {
+    team_set_threads(n);
+    check_region_of_one(1);
+#pragma omp parallel if (n > 2)
+    level = omp_get_level();
+#ifndef __clang__
+    assert_int_equal(level, 0); /* called directly, without a team */
+#endif
+#pragma omp parallel
+#pragma omp master
+    level = omp_get_level(), n_good = omp_get_num_threads();
+    assert_int_equal(n_good, n);
+    if (n == 2) assert_int_equal(level, 1);
+  }
+  n_good = 0;
+#pragma omp parallel num_threads(2) reduction(+ : n_good)
+  {
+    int thread = -1, size = -1;
+#pragma omp parallel num_threads(1)
+    thread = omp_get_thread_num(), size = omp_get_num_threads();
+    n_good += thread == 0 && size == 1;
+  }
+  assert_int_equal(n_good, 2);
+  team_set_threads(0);
+  assert_no_leak();
+}
+
 /* Where the runtime has bound this thread to one place of several, all of them come back; elsewhere nothing changes. */
 static void test_places_are_left(void **state)
 {
@@ -144,5 +200,6 @@ static void test_places_are_left(void **state)
   for (int i = 0; i < n; ++i) assert_true(CPU_ISSET(cpu[i], &after));
 }
 
-TEST_MAIN(cmocka_unit_test(test_places_are_left), cmocka_unit_test(test_sums_match_long_double), cmocka_unit_test(test_mdot_equals_dots),
+TEST_MAIN(cmocka_unit_test(test_regions_of_one_thread), cmocka_unit_test(test_places_are_left),
+          cmocka_unit_test(test_sums_match_long_double), cmocka_unit_test(test_mdot_equals_dots),
           cmocka_unit_test(test_bits_do_not_depend_on_threads), cmocka_unit_test(test_not_finite_is_found))

@@ -159,6 +159,71 @@ static void converges_quadratically(void **state)
   finish(&p, &snes, &z);
 }
 
+/* Tolerances of the linear solves, recorded before each of them, and products with the transposed tangent. */
+typedef struct {
+  double eta[50];
+  int    n;
+} solve_record;
+static PetscErrorCode record_tolerance(KSP ksp, Vec b, Vec x, void *context)
+{
+  solve_record *r = context;
+  PetscFunctionBegin;
+  (void)b, (void)x;
+  assert_in_range(r->n, 0, 49);
+  PetscCall(KSPGetTolerances(ksp, &r->eta[r->n++], NULL, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+static PetscErrorCode (*transpose_product)(Mat, Vec, Vec);
+static int            n_transposed;
+static PetscErrorCode count_transpose(Mat A, Vec x, Vec y)
+{
+  ++n_transposed;
+  return transpose_product(A, x, y);
+}
+
+/* Inexact Newton: the first linear solve has the tolerance eta, later ones at most eta_max, and only the last ones are cut short near tau. The root
+ * is found to the same tolerance with fewer GMRES iterations. The gradient is computed once, at the end, since every step halves |g|. */
+static void adapts_the_linear_tolerance(void **state)
+{
+  SNESStabilizedStatistics s[2];
+  (void)state;
+  for (int is_adaptive = 0; is_adaptive < 2; ++is_adaptive) {
+    problem      p      = cubic(4);
+    solve_record record = {.n = 0};
+    SNES         snes;
+    KSP          ksp;
+    Vec          z;
+    PetscReal    r[51], eta;
+    n_transposed = 0;
+    assert_ok(MatGetOperation(p.H, MATOP_MULT_TRANSPOSE, (void (**)(void)) & transpose_product));
+    assert_ok(MatSetOperation(p.H, MATOP_MULT_TRANSPOSE, (void (*)(void))count_transpose));
+    set_options("-snes_atol 1e-6 -ksp_max_it 200 -ksp_gmres_restart 200", is_adaptive ? "-ksp_rtol 1e-5" : "-snes_stabilized_eta 1e-5");
+    solver_for(&p, &snes, &z);
+    assert_ok(SNESSetFromOptions(snes));
+    assert_ok(SNESGetKSP(snes, &ksp));
+    assert_ok(KSPSetPreSolve(ksp, record_tolerance, &record));
+    assert_ok(SNESSetConvergenceHistory(snes, r, NULL, 51, PETSC_TRUE));
+    assert_ok(SNESSolve(snes, NULL, z));
+    assert_ok(SNESStabilizedGetStatistics(snes, &s[is_adaptive]));
+    assert_true(s[is_adaptive].norm < 1e-6);
+    assert_true(s[is_adaptive].gradient_norm > 0.0 && isfinite(s[is_adaptive].gradient_norm));
+    assert_int_equal(record.n, s[is_adaptive].n_newton);
+    for (int k = 0; k < record.n; ++k) {
+      const double rate = k > 0 ? 0.9 * pow(r[k] / r[k - 1], 1.618) : 0.0, last = 0.25 * 1e-6 / r[k];
+      assert_close(record.eta[k], is_adaptive ? fmax(1e-5, fmin(0.03, fmax(rate, last))) : 1e-5, 1e-15);
+    }
+    assert_close(record.eta[0], 1e-5, 0.0);
+    assert_ok(KSPGetTolerances(ksp, &eta, NULL, NULL, NULL));
+    assert_close(eta, 1e-5, 0.0); /* as before the solve */
+    assert_int_equal(n_transposed, 1);
+    clear_options();
+    finish(&p, &snes, &z);
+  }
+  print_message("GMRES iterations %d, with one tolerance %d; Newton %d and %d\n", (int)s[1].n_linear, (int)s[0].n_linear,
+                (int)s[1].n_newton, (int)s[0].n_newton);
+  assert_true(s[1].n_linear <= 0.75 * s[0].n_linear);
+}
+
 static void same_bits_on_any_team(void **state)
 {
   double *first = NULL;
@@ -907,8 +972,8 @@ static void registers(void **state)
   assert_true(create != NULL);
 }
 
-TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically), cmocka_unit_test(same_bits_on_any_team),
-          cmocka_unit_test(block_on_a_slope), cmocka_unit_test(no_creep_at_any_tolerance),
+TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically), cmocka_unit_test(adapts_the_linear_tolerance),
+          cmocka_unit_test(same_bits_on_any_team), cmocka_unit_test(block_on_a_slope), cmocka_unit_test(no_creep_at_any_tolerance),
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
           cmocka_unit_test(small_gradient_is_not_enough), cmocka_unit_test(backtracks_from_states_that_do_not_exist),
           cmocka_unit_test(keeps_z_when_the_search_fails), cmocka_unit_test(right_preconditioned_gmres_is_downhill),

@@ -242,6 +242,7 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
     step_report report;
     assert_ok(f->ops->step(f, 1.0e-3 * step, 1.0e-3, &status, &report));
     assert_int_equal(status.code, STEP_OK);
+    assert_true(report.residual <= 1e-3);
     sum += report.linear_iterations;
   }
   formulation_destroy(&f);
@@ -278,8 +279,18 @@ static void test_default_preconditioner(void **state)
   assert_int_equal(iterations(sand_bed, "auto", "refresh: newton, "), iterations(sand_bed, "block_diagonal", "refresh: newton, "));
 }
 
-TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls),
-          cmocka_unit_test(test_slope_light), cmocka_unit_test(test_light_by_default), cmocka_unit_test(test_adjoint),
-          cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand), cmocka_unit_test(test_matrix_cubic),
-          cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads),
-          cmocka_unit_test(test_iterations), cmocka_unit_test(test_default_preconditioner))
+/* By default the linear solves are inexact, and need fewer iterations for the same residual of the step. */
+static void test_inexact_linear_solves(void **state)
+{
+  (void)state;
+  const int64_t inexact = iterations(soft_bed, "metis_schwarz", ""), fixed = iterations(soft_bed, "metis_schwarz", "tolerance: 1.0e-3, "),
+                exact = iterations(soft_bed, "metis_schwarz", "tolerance: 1.0e-8, ");
+  print_message("GMRES iterations: inexact %d, tolerance 1e-3 %d, 1e-8 %d\n", (int)inexact, (int)fixed, (int)exact);
+  assert_true(inexact < fixed && fixed < exact);
+}
+
+TEST_MAIN(cmocka_unit_test(test_inexact_linear_solves), cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand),
+          cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light), cmocka_unit_test(test_light_by_default),
+          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
+          cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic),
+          cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations), cmocka_unit_test(test_default_preconditioner))
