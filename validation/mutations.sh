@@ -10,9 +10,9 @@
 # Choice: mutations with the smallest hash values of seed and text of the line (mutations/choose.awk). Code changes elsewhere do not change it.
 # Method: tests and program are linked with the shared library (`make mutation-tests`). A mutated file becomes a small library of its own, whose
 # symbols precede those of the complete one, so that a mutation compiles one file. The related unit tests run first: those named after the file, those
-# that include its header, those that include a header of its folder (directly or through tests/unit/*.h). Then the integration tests of
-# mutations/integration run. The first failure ends the mutation. A test kills a mutation if it passes without it, and with it fails or takes five
-# times as long.
+# that include its header, those that include a header of its folder (directly or through tests/unit/*.h), those that include its header through
+# another header. Then the integration tests of mutations/integration run. The first failure ends the mutation. A test kills a mutation if it passes
+# without it, and with it fails or takes five times as long.
 # Results: killed by TEST; survived; survived unit tests (-u; a later call without -u runs the integration tests); equivalent (identical object code);
 # did not compile. Classes of survivors are a manual decision: mutations/classified.csv records them.
 set -u
@@ -58,7 +58,8 @@ unit_tests_of() { # FILE
     case $t in
     "$layer/test_$name" | "$layer/test_${name}"_*) echo "0 $t" ;;
     *) if grep -qF "#include \"$folder/$name.h\"" "$c" $fixtures; then echo "1 $t"
-      elif grep -q "^#include \"$folder/" "$c" $fixtures; then echo "2 $t"; fi ;;
+      elif grep -q "^#include \"$folder/" "$c" $fixtures; then echo "2 $t"
+      elif grep -qF " src/$folder/$name.h" "build/release/mutation/$t.d"; then echo "3 $t"; fi ;;
     esac
   done
 }
@@ -66,7 +67,7 @@ unit_tests_of() { # FILE
 integration_tests_of() { # FILE
   while read -r pattern tests; do
     case $pattern in '' | '#'*) continue ;; esac
-    case $1 in src/$pattern*) printf '3 %s\n' $tests; return ;; esac
+    case $1 in src/$pattern*) printf '4 %s\n' $tests; return ;; esac
   done <validation/mutations/integration
 }
 

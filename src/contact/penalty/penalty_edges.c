@@ -364,6 +364,8 @@ static PetscErrorCode find_crossed(mesh_contact *c)
     positions(c, &q->name, q->star, true, x);
     if (!edge_pair_is_crossed(q->star, x, &side, at, &depth) || depth > reach) continue;
     PetscCall(add_pair(c, &q->name, at, side, false, depth));
+    const edge_contact *added = &e->pair[e->n - 1];
+    c->start_energy += 0.5 * added->k * (depth - added->rest) * (depth - added->rest);
     q->is_known = true;
   }
   memory_free(&spring);

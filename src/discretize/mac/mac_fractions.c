@@ -284,22 +284,16 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
   }
 }
 
-/* Scale the shares of overlapping solids to a sum of one; their areas likewise. */
+/* Scale the shares of overlapping solids to a sum of one; close_faces does the same for areas. */
 static void scale_overlaps(mac_share *s, int n)
 {
   if (n < 2) return;
-  for (int l = 0; l < MAC_BLOCK; ++l) {
+  for (int l = 0; l < MAC_BLOCK; ++l)
     for (int q = 0; q < MAC_HALVES; ++q) {
       double sum = 0.0;
       for (int r = 0; r < n; ++r) sum += s[r].half[l][q];
       for (int r = 0; sum > 1.0 && r < n; ++r) s[r].half[l][q] /= sum;
     }
-    for (int a = 0; a < 3; ++a) {
-      double sum = 0.0;
-      for (int r = 0; r < n; ++r) sum += s[r].area[a][l];
-      for (int r = 0; sum > 1.0 && r < n; ++r) s[r].area[a][l] /= sum;
-    }
-  }
 }
 
 static PetscErrorCode compute_solid_fractions(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area)

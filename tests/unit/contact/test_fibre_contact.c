@@ -658,6 +658,18 @@ static void sliding_contacts_are_matched(void **unused)
   v3_scale(twice[1].normal, -1.0, twice[1].normal); /* nor change to the other side */
   assert_ok(fibre_contact_match(c, 1, last, 1, twice + 1, from));
   assert_int_equal(from[0], -1);
+  /* equal features count more than a smaller distance; features that only one of both has do not */
+  fibre_spot two[2] = {last[0], last[0]}, now[2];
+  two[0].feature[0] = FIBRE_FIRST, two[0].at[0] = 0.0, two[1].feature[0] = FIBRE_INSIDE, two[1].at[0] = 0.3;
+  assert_true(fibre_spot_compare(&two[0], &two[1]) != 0);
+  if (fibre_spot_compare(&two[0], &two[1]) > 0) now[0] = two[0], two[0] = two[1], two[1] = now[0];
+  for (int k = 0; k < 2; ++k) now[k] = two[k], now[k].at[0] = two[1 - k].at[0];
+  assert_ok(fibre_contact_match(c, 2, two, 2, now, from));
+  assert_true(from[0] == 0 && from[1] == 1);
+  assert_ok(fibre_contact_match(c, 1, two, 2, now, from));
+  assert_true(from[0] == 0 && from[1] == -1);
+  assert_ok(fibre_contact_match(c, 1, two + 1, 2, now, from));
+  assert_true(from[0] == -1 && from[1] == 0);
   fibre_contact_destroy(&c);
   assert_no_leak();
 }

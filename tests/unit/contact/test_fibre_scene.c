@@ -258,4 +258,42 @@ static void test_restored(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_vertices), cmocka_unit_test(test_restored))
+/* Two bodies of two fibres each, every fibre across the one below it: pairs of bodies with never_touch, also a body with itself, have no contact. */
+static const int32_t two_segments[4] = {0, 1, 2, 3}, two_strands[2] = {0, 1};
+static const double  two_radii[2] = {0.01, 0.01};
+static double        two_nodes[2][12];
+static void          two_fibres(const body *b, body_segments *out)
+{
+  *out = (body_segments){4, 2, two_segments, two_strands, two_nodes[b->name[0] == 'u'], two_radii, false};
+}
+static void test_never_touch(void **state)
+{
+  static const body_ops fibre_ops = {.kind = "mock fibres", .segments = two_fibres, .residual = residual, .velocity = velocity};
+  body          fibre[2]  = {{.ops = &fibre_ops, .name = "lower", .n_blocks = 4}, {.ops = &fibre_ops, .name = "upper", .n_blocks = 4}};
+  body *const   bodies[2] = {&fibre[0], &fibre[1]};
+  const int32_t frame[2]  = {-1, -1};
+  (void)state;
+  for (int b = 0; b < 2; ++b)
+    for (int k = 0; k < 4; ++k)
+      v3_set(two_nodes[b] + 3 * k, k < 2 ? k - 0.5 : 0.0, k < 2 ? 0.0 : k - 2.5, 0.056 * b + (k < 2 ? 0.0 : 0.028));
+  for (int apart = 0; apart < 8; ++apart) { /* bit i + j: bodies i and j */
+    contact_law law[4];
+    for (int k = 0; k < 4; ++k) law[k] = (contact_law){.never_touch = apart >> (k / 2 + k % 2) & 1};
+    const contact_scene scene = {.n_bodies = 2, .body = bodies, .frame = frame, .law = law, .dt = 0.01, .margin = 0.015, .length = 0.01};
+    fibre_scene        *f;
+    contact_set        *set;
+    step_status         status  = {STEP_OK, NULL, -1};
+    int                 seen[3] = {0};
+    assert_ok(fibre_scene_create(2, bodies, law, &f));
+    assert_ok(contact_set_create(&set));
+    assert_ok(fibre_scene_find(f, &scene, 0, NULL, set, &status));
+    for (int64_t i = 0; i < contact_set_size(set); ++i) ++seen[contact_set_get(set)[i].body_a + contact_set_get(set)[i].body_b];
+    for (int k = 0; k < 3; ++k) assert_int_equal(seen[k], !(apart >> k & 1));
+    contact_set_destroy(&set);
+    fibre_scene_destroy(&f);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_never_touch), cmocka_unit_test(test_vertices),
+          cmocka_unit_test(test_restored))

@@ -146,6 +146,59 @@ static void no_collision_remains_for_any_kind_of_body(void **state)
   assert_no_leak();
 }
 
+/* End positions of box r for the motion v, V: rotation by exp(dt V) about its centre. */
+static int  n_placed;
+static void place_box(void *context, int32_t r, const double v[3], const double V[3], double *x1)
+{
+  const boxes *b = context;
+  double       R[9], turn[3];
+  v3_scale(turn, 0.1, V);
+  rotation_exp(R, turn);
+  for (int i = 0; i < b->n * BOX_NODES; ++i) {
+    double arm[3];
+    if (b->rigid[i] != r) continue;
+    v3_sub(arm, b->x + 3 * i, b->carrier[r].center);
+    m3_mulv(x1 + 3 * i, R, arm);
+    v3_add(x1 + 3 * i, x1 + 3 * i, b->carrier[r].center);
+    v3_axpy(x1 + 3 * i, 0.1, v);
+  }
+  ++n_placed;
+}
+
+/* The caller's placement of rigid bodies, here the default one written out, gives the same motion. */
+static void rigid_bodies_are_placed_by_the_caller(void **state)
+{
+  (void)state;
+  static double v[3 * MOST * BOX_NODES];
+  impulse_rigid carrier[MOST];
+  for (int way = 0; way < 2; ++way) {
+    const impulse_options o = {.thickness = 0.02, .stiffness = 10.0, .max_iterations = 60};
+    throw(&w, 4, 4.0, 100);
+    all_laws(0.3, 0.0);
+    for (int b = 0; b < 4; ++b) make_rigid(b, 4.0, 3, false), w.carrier[b].is_cayley = false;
+    impulse_scene scene = scene_of(&w);
+    if (way) scene.place = place_box, scene.context = &w;
+    const impulse_step step = {.dt = 0.1, .x0 = w.x, .v = w.v, .rigid = w.carrier, .wall = w.wall};
+    impulses          *a;
+    impulse_report     r;
+    step_status        status = {STEP_OK, NULL, -1};
+    assert_ok(impulses_create(&scene, &a));
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
+    assert_int_equal(status.code, STEP_OK);
+    assert_true(r.n_collisions > 0);
+    if (!way) memcpy(carrier, w.carrier, sizeof carrier), memcpy(v, w.v, sizeof v);
+    for (int b = 0; b < 4; ++b)
+      for (int k = 0; k < 3; ++k) {
+        assert_close(w.carrier[b].v[k], carrier[b].v[k], 1e-9);
+        assert_close(w.carrier[b].w[k], carrier[b].w[k], 1e-9);
+      }
+    for (int i = 0; i < 3 * 4 * BOX_NODES; ++i) assert_close(w.v[i], v[i], 1e-9);
+    impulses_destroy(&a);
+  }
+  assert_true(n_placed > 4);
+  assert_no_leak();
+}
+
 /* Testing only changed pairs, on any number of threads, finds the same as testing every pair, in every round. */
 static void same_bits_for_all_searches_and_threads(void **state)
 {
@@ -345,6 +398,6 @@ static void friction_on_a_rigid_body_converges_within_one_round(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(no_collision_remains_for_any_kind_of_body), cmocka_unit_test(zones_with_a_rigid_body),
-          cmocka_unit_test(constrained_components_keep_every_bit), cmocka_unit_test(same_bits_for_all_searches_and_threads),
-          cmocka_unit_test(friction_on_a_rigid_body_converges_within_one_round))
+TEST_MAIN(cmocka_unit_test(rigid_bodies_are_placed_by_the_caller), cmocka_unit_test(no_collision_remains_for_any_kind_of_body),
+          cmocka_unit_test(zones_with_a_rigid_body), cmocka_unit_test(constrained_components_keep_every_bit),
+          cmocka_unit_test(same_bits_for_all_searches_and_threads), cmocka_unit_test(friction_on_a_rigid_body_converges_within_one_round))

@@ -4,6 +4,7 @@
 #include <float.h>
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
+#include "core/field_table.h"
 #include "contact_bodies.h"
 
 enum { POINT, GROUND };
@@ -319,6 +320,64 @@ static void pairs_are_known_in_the_next_step(void **unused)
   assert_no_leak();
 }
 
+/* Attachments of a checkpoint with one wrong value are rejected; values at the limits are accepted. */
+static void wrong_attachments_are_rejected(void **unused)
+{
+  (void)unused;
+  const contact_mesh mesh   = {&(body){.ops = &roof_ops, .name = "roof", .n_blocks = 6, .first_block = 0}, -1, GROUND};
+  const contact_law  law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
+  for (int k = 0; k < 22; ++k) {
+    penalty_contact *contact;
+    field_table     *table;
+    assert_ok(penalty_contact_create(2, law, &contact));
+    assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
+    assert_ok(field_table_create(&table));
+    assert_ok(penalty_contact_fields(contact, table));
+    mesh_contact *c = contact->mesh;
+    field_group  *g = field_table_find_group(table, "contact/mesh_attachments");
+    assert_non_null(g);
+    assert_ok(g->resize(g->context, 2));
+    for (int i = 0; i < 2; ++i) {
+      c->stored_source[i] = POINT, c->stored_object[i] = GROUND, c->stored_point[i] = 4 + i, c->stored_triangle[i] = i,
+      c->stored_side[i] = 1 - 2 * i;
+      v3_set(c->stored_weight + 3 * i, 0.5, 0.5 * i, 0.5 - 0.5 * i);
+      c->stored_speed[i] = c->stored_rest[i] = 0.0;
+    }
+    const bool is_valid = k < 3;
+    switch (k) {
+    case 1: c->stored_triangle[1] = 3; break;
+    case 2: c->stored_rest[0] = 1.0, c->stored_speed[1] = 2.0; break;
+    case 3: c->stored_source[0] = -1; break;
+    case 4: c->stored_source[1] = 2; break;
+    case 5: c->stored_object[0] = POINT; break;
+    case 6: c->stored_object[1] = -1; break;
+    case 7: c->stored_triangle[0] = -1; break;
+    case 8: c->stored_triangle[1] = 4; break;
+    case 9: v3_set(c->stored_weight, -0.1, 0.6, 0.5); break;
+    case 10: v3_set(c->stored_weight, 0.6, -0.1, 0.5); break;
+    case 11: v3_set(c->stored_weight + 3, 0.6, 0.5, -0.1); break;
+    case 12: v3_set(c->stored_weight + 3, 0.5, 0.5, 0.1); break;
+    case 13: v3_set(c->stored_weight, 0.5, 0.3, 0.1); break;
+    case 14: c->stored_weight[4] = NAN; break;
+    case 15: c->stored_speed[0] = INFINITY; break;
+    case 16: c->stored_speed[1] = NAN; break;
+    case 17: c->stored_rest[1] = -1e-9; break;
+    case 18: c->stored_side[0] = 0; break;
+    case 19: c->stored_side[1] = 2; break;
+    case 20: c->stored_point[1] = 4; break; /* twice the same */
+    case 21: c->stored_point[1] = 3; break; /* not sorted */
+    default: break;
+    }
+    const PetscErrorCode code = g->restored(g->context);
+    if (code != (is_valid ? PETSC_SUCCESS : PETSC_ERR_FILE_UNEXPECTED)) fail_msg("case %d: code %d", k, (int)code);
+    if (code) assert_non_null(strstr(error_message(), "to a surface is invalid"));
+    error_clear();
+    field_table_destroy(&table);
+    penalty_contact_destroy(&contact);
+  }
+  assert_no_leak();
+}
+
 /* Of two triangles on the trajectory, the point collides with the first one, although the second one is hit more head-on. */
 static void the_first_triangle_counts(void **unused)
 {
@@ -348,6 +407,7 @@ static void the_first_triangle_counts(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(points_inside_are_attached), cmocka_unit_test(pairs_are_known_in_the_next_step),
-          cmocka_unit_test(the_first_triangle_counts), cmocka_unit_test(fast_points_collide_next_to_known_pairs),
-          cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface),
-          cmocka_unit_test(error_of_a_force_is_reported), cmocka_unit_test(forces_on_triangles_satisfy_the_law))
+          cmocka_unit_test(wrong_attachments_are_rejected), cmocka_unit_test(the_first_triangle_counts),
+          cmocka_unit_test(fast_points_collide_next_to_known_pairs), cmocka_unit_test(force_is_the_coulomb_return),
+          cmocka_unit_test(natural_map_of_a_curved_surface), cmocka_unit_test(error_of_a_force_is_reported),
+          cmocka_unit_test(forces_on_triangles_satisfy_the_law))

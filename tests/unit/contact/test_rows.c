@@ -1,7 +1,6 @@
 /* Rows of blocks and sums over rigid bodies against dense loops; same bits on any number of threads. */
 #include "test.h"
 #include "contact/rows/rows.h"
-#include "contact/rows/wrenches.h"
 #include "contact_bodies.h"
 #include <float.h>
 #include <omp.h>
@@ -80,57 +79,4 @@ static void rows_equal_dense(void **unused)
   assert_no_leak();
 }
 
-/* term: 1, the pair's number, and the latter again with the sign of the side, made inexact on purpose. */
-static void count_terms(const void *context, const wrench_side *side, int64_t n, double *sum)
-{
-  const double scale = *(const double *)context;
-  for (int64_t i = 0; i < n; ++i) {
-    sum[0] += 1.0;
-    sum[1] += side[i].pair;
-    sum[2] += (side[i].is_object ? -scale : scale) / (1.0 + side[i].pair);
-  }
-}
-static void store_sum(const void *context, int frame, const double *sum, double *out)
-{
-  (void)context;
-  for (int k = 0; k < 3; ++k) out[3 * frame + k] += sum[k];
-}
-
-static void wrenches_equal_serial(void **unused)
-{
-  (void)unused;
-  scene             s;
-  contact_wrenches *w;
-  const double      scale = 0.1;
-  double            first[12];
-  rigid_frame       frames[4];
-  scene_create(&s);
-  for (int f = 0; f < 4; ++f) frames[f] = mock_frame((double[3]){0.0, 0.0, 0.0}, f == 0 ? -1 : 2 * f);
-  /* Objects: the world (no unknowns), frame 2, and every fifth is not rigid. Frame 1 has the box's points, frame 3 nothing. */
-  int32_t source[N_PAIRS], object[N_PAIRS];
-  for (int i = 0; i < N_PAIRS; ++i) {
-    source[i] = i % 3 == 2 ? 1 : -1;
-    object[i] = i % 5 == 0 ? -1 : i % 2 == 1 ? 2 : 0;
-  }
-  assert_ok(contact_wrenches_create(&w));
-  assert_ok(contact_wrenches_build(w, 40, source, object, 4, frames));
-  assert_ok(contact_wrenches_build(w, N_PAIRS, source, object, 4, frames));
-  for (int threads = 1; threads <= 3; ++threads) {
-    double out[12] = {0.0}, expected[12] = {0.0};
-    omp_set_num_threads(threads);
-    contact_wrenches_sum(w, 3, &scale, count_terms, store_sum, out);
-    for (int i = 0; i < N_PAIRS; ++i) {
-      if (i % 3 == 2) expected[3] += 1.0, expected[4] += i, expected[5] += scale / (1.0 + i);
-      if (i % 2 == 1 && i % 5) expected[6] += 1.0, expected[7] += i, expected[8] -= scale / (1.0 + i);
-    }
-    for (int k = 0; k < 12; ++k) assert_close(out[k], expected[k], 1e-14);
-    if (threads == 1) memcpy(first, out, sizeof out);
-    assert_memory_equal(first, out, sizeof out);
-  }
-  omp_set_num_threads(2);
-  contact_wrenches_destroy(&w);
-  scene_destroy(&s);
-  assert_no_leak();
-}
-
-TEST_MAIN(cmocka_unit_test(rows_equal_dense), cmocka_unit_test(wrenches_equal_serial))
+TEST_MAIN(cmocka_unit_test(rows_equal_dense))

@@ -451,6 +451,7 @@ static void sides_are_stored(void **unused)
   const int64_t n = find(false, 0.1, found);
   for (int64_t i = 0; i < n; ++i) {
     if (found[i].kind != SURFACE_EDGE || found[i].side == 0) continue;
+    assert_int_equal(found[i].side, found[i].normal[2] > 0.0 ? 1 : -1); /* both sheets are oriented upwards */
     memmove(key + 2 * n_stored, key + 2 * i, 2 * sizeof *key);
     side[n_stored++] = -found[i].side;
   }
@@ -500,6 +501,75 @@ static void fibre_on_a_roof(void **unused)
     assert_int_equal(found[0].kind, flat ? SURFACE_POINT : SURFACE_EDGE);
     assert_close(found[0].gap, flat ? -0.01 : 1.44 - sqrt(2.0) - 0.05, 1e-12);
     assert_close(found[0].normal[2], 1.0, 1e-12);
+  }
+  assert_no_leak();
+}
+
+/* A point in the inner corner of an L-shaped prism has a contact with each side, at rest; a swept one with the side that it hits first. */
+static void points_in_a_corner(void **unused)
+{
+  (void)unused;
+  static const double  outline[6][2] = {{0, 0}, {2, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 2}};
+  static const int32_t cap[4][3]     = {{0, 1, 2}, {0, 2, 3}, {0, 3, 4}, {0, 4, 5}};
+  double               x[36], at[3] = {1.02, 1.03, 1.1};
+  int32_t              t[60];
+  int                  n = 0;
+  for (int k = 0; k < 12; ++k) v3_set(x + 3 * k, outline[k % 6][0], outline[k % 6][1], k < 6 ? 0.0 : 2.0);
+  for (int k = 0; k < 4; ++k)
+    for (int i = 0; i < 3; ++i) t[3 * n + i] = cap[k][2 - i], t[3 * n + 3 + i] = cap[k][i] + 6, n += 2 * (i == 2);
+  for (int k = 0; k < 6; ++k) {
+    const int32_t j = (k + 1) % 6, quad[6] = {k, j, j + 6, k, j + 6, k + 6};
+    memcpy(t + 3 * n, quad, sizeof quad);
+    n += 2;
+  }
+  for (int is_fast = 0; is_fast < 2; ++is_fast) {
+    clear();
+    add_surface(12, x, 20, t, NULL, NULL);
+    if (is_fast) at[0] = 1.4, at[1] = 1.5;
+    add_surface(1, at, 0, NULL, NULL, NULL);
+    if (is_fast) v3_set(S.x1 + 36, 0.6, 0.9, 1.1); /* through x = 1 at y = 1.2 */
+    bool          has[2] = {false};
+    const int64_t m      = find(is_fast, 0.1, found);
+    assert_int_equal(m, is_fast ? 1 : 2);
+    for (int64_t i = 0; i < m; ++i) {
+      const int axis = found[i].normal[1] > 0.5;
+      assert_int_equal(found[i].kind, SURFACE_POINT);
+      assert_int_equal(found[i].is_swept, is_fast);
+      assert_close(found[i].normal[axis], 1.0, 1e-12);
+      assert_close(found[i].gap, at[axis] - 1.0, 1e-12);
+      has[axis] = true;
+    }
+    assert_true(has[0] && has[1] == !is_fast);
+  }
+  assert_no_leak();
+}
+
+/* A fibre that falls through a ridge within the step, or rises through one from below: the contact is on the side from which it comes, for
+ * either direction of the fibre. */
+static void fast_fibres_do_not_pass_ridges(void **unused)
+{
+  (void)unused;
+  const double h[3] = {1, 1, 1}, half = sqrt(0.5), roof[9] = {1, 0, 0, 0, half, -half, 0, half, half}, start = 1.9;
+  for (int side = 0; side < 4; ++side) {
+    const double up = side % 2 ? -1.0 : 1.0, a[3] = {0.1, -0.8, up * start}, b[3] = {0.2, 0.7, up * start};
+    double       x[6];
+    memcpy(x, side / 2 ? b : a, sizeof a), memcpy(x + 3, side / 2 ? a : b, sizeof b);
+    clear();
+    add_box(h, roof, NULL);
+    add_surface(2, x, 0, NULL, NULL, NULL);
+    S.segment[0] = 8, S.segment[1] = 9, S.n_segments = 1;
+    S.radius[8] = S.radius[9] = 0.05;
+    for (int k = 8; k < 10; ++k) S.x1[3 * k + 2] -= 1.5 * up;
+    const int64_t n      = find(true, 0.01, found);
+    int           n_held = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      if (found[k].kind != SURFACE_EDGE) continue;
+      ++n_held;
+      assert_true(found[k].is_swept);
+      assert_close(found[k].normal[2], up, 1e-6);
+      assert_close(found[k].gap, start - sqrt(2.0) - 0.05, 1e-6);
+    }
+    assert_int_equal(n_held, 1);
   }
   assert_no_leak();
 }
@@ -595,5 +665,5 @@ TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cm
           cmocka_unit_test(ridge_on_ridge), cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box),
           cmocka_unit_test(sheets_face_to_face), cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass),
           cmocka_unit_test(folded_sheet), cmocka_unit_test(sides_are_stored), cmocka_unit_test(thin_plate),
-          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism),
-          cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fast_fibres_do_not_pass_ridges), cmocka_unit_test(points_in_a_corner),
+          cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))

@@ -113,4 +113,109 @@ static void test_places(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_places))
+/* Two fibres, with a radius for each segment, above a floor. Each vertex has contact, with the radius of its last segment; segments are above
+ * no edge but the diagonal of the floor. */
+enum { FLOOR, FIRST_FIBRE, SECOND_FIBRE, N_PARTS, N_SEGMENTS = 3 };
+static void test_radii(void **state)
+{
+  (void)state;
+  static const int32_t square[6] = {0, 1, 2, 0, 2, 3}, chain[2 * N_SEGMENTS] = {0, 1, 1, 2, 2, 3};
+  static const double  corner[12]                 = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
+  static const double  radii[N_PARTS][N_SEGMENTS] = {{0}, {0.02, 0.03, 0.05}, {0.07, 0.11, 0.13}};
+  static double        node[N_PARTS][3 * N_NODES];
+  static mock          parts[N_PARTS];
+  body                *list[N_PARTS];
+  contact_law          law[N_PARTS * N_PARTS]   = {{0}};
+  bool                 meets[N_PARTS * N_PARTS] = {false};
+  const int32_t        frame[N_PARTS]           = {-1, -1, -1};
+  step_status          status                   = {STEP_OK, NULL, -1};
+  surface_scene       *f                        = NULL;
+  contact_set         *set                      = NULL;
+  bool                 has[N_PARTS][N_NODES]    = {{false}};
+  double               skin                     = 0.0;
+  int                  n_on_diagonal            = 0;
+  for (int i = 0; i < N_PARTS; ++i) {
+    parts[i].base = (body){.ops = i == FLOOR ? &surface_ops : &fibre_ops, .name = "mock"};
+    list[i]       = &parts[i].base;
+    for (int k = 0; k < N_NODES; ++k) v3_set(node[i] + 3 * k, -0.9 + 0.7 * k, i == FIRST_FIBRE ? -0.5 : 0.37, 0.14 + 0.01 * k);
+    if (i == FLOOR)
+      parts[i].surface = (body_surface){.n_nodes = N_NODES, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
+    else
+      parts[i].fibres = (body_segments){.n_nodes = N_NODES, .n_segments = N_SEGMENTS, .segment = chain, .x = node[i], .radius = radii[i]};
+    for (int j = 0; j < N_PARTS; ++j) meets[i * N_PARTS + j] = (i == FLOOR) != (j == FLOOR);
+  }
+  const contact_scene s = {.n_bodies = N_PARTS, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
+  assert_ok(surface_scene_create(N_PARTS, list, meets, &f));
+  assert_ok(contact_set_create(&set));
+  assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
+  for (int64_t i = 0; i < contact_set_size(set); ++i) {
+    const contact_spot *p = contact_set_get(set) + i;
+    assert_true(p->body_b == FLOOR && p->a.kind == FEATURE_SEGMENT && p->a.index >= 0 && p->a.index < N_SEGMENTS);
+    const double z = node[p->body_a][3 * p->a.index + 2] + 0.01 * p->a.w[0], r = radii[p->body_a][p->a.index];
+    const bool   is_vertex = p->key[0] >> 56 == DETECTOR_SURFACE_POINT;
+    if (skin == 0.0) skin = z / p->normal[2] - r - p->gap;
+    assert_close(z / p->normal[2] - r - p->gap, skin, 1e-9);
+    assert_close(p->normal[2], 1.0, is_vertex ? 1e-9 : 1e-3);
+    if (!is_vertex) { /* the diagonal x = y */
+      const double *x0 = node[p->body_a] + 3 * p->a.index;
+      assert_close(x0[0] + 0.7 * p->a.w[0], x0[1], 0.02);
+      ++n_on_diagonal;
+      continue;
+    }
+    const int vertex = (int)(p->a.index + lround(p->a.w[0]));
+    assert_true(p->a.w[0] == 0.0 || p->a.w[0] == 1.0);
+    assert_int_equal(p->a.index, vertex < N_SEGMENTS ? vertex : N_SEGMENTS - 1);
+    assert_false(has[p->body_a][vertex]);
+    has[p->body_a][vertex] = true;
+  }
+  for (int i = FIRST_FIBRE; i < N_PARTS; ++i)
+    for (int k = 0; k < N_NODES; ++k) assert_true(has[i][k]);
+  assert_true(skin > 0.0 && n_on_diagonal <= 2);
+  contact_set_destroy(&set);
+  surface_scene_destroy(&f);
+  assert_no_leak();
+}
+
+/* A strip of three triangles above a floor: every node has contact, with the height of the node as its gap; node 2 belongs to no triangle. */
+static void test_nodes(void **state)
+{
+  (void)state;
+  enum { STRIP = 1, N_STRIP = 6 };
+  static const int32_t square[6] = {0, 1, 2, 0, 2, 3}, strip[9] = {0, 1, 3, 1, 4, 3, 3, 4, 5};
+  static const double  corner[12]        = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
+  static const double  node[3 * N_STRIP] = {-1, 0.3, 0.05, -0.7, 0.6, 0.06, 0, 0, 0.01, -0.5, 0.3, 0.07, 0.2, 0.8, 0.08, 0.3, 0.4, 0.09};
+  mock                 parts[2]     = {{.base = {.ops = &surface_ops, .name = "floor"}}, {.base = {.ops = &surface_ops, .name = "strip"}}};
+  body                *list[2]      = {&parts[0].base, &parts[1].base};
+  const contact_law    law[4]       = {{0}};
+  const bool           meets[4]     = {false, true, true, false};
+  const int32_t        frame[2]     = {-1, -1};
+  step_status          status       = {STEP_OK, NULL, -1};
+  surface_scene       *f            = NULL;
+  contact_set         *set          = NULL;
+  bool                 has[N_STRIP] = {false};
+  double               skin         = -1.0;
+  parts[FLOOR].surface              = (body_surface){.n_nodes = 4, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
+  parts[STRIP].surface              = (body_surface){.n_nodes = N_STRIP, .n_triangles = 3, .triangles = strip, .x = node, .rest = node};
+  const contact_scene s = {.n_bodies = 2, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
+  assert_ok(surface_scene_create(2, list, meets, &f));
+  assert_ok(contact_set_create(&set));
+  assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
+  for (int64_t i = 0; i < contact_set_size(set); ++i) {
+    const contact_spot *p = contact_set_get(set) + i;
+    if (p->key[0] >> 56 != DETECTOR_SURFACE_POINT || p->body_a != STRIP) continue;
+    int at = -1;
+    for (int k = 0; k < 3; ++k)
+      if (p->a.w[k] > 1.0 - 1e-12) at = strip[3 * p->a.index + k];
+    assert_true(at >= 0 && !has[at] && p->body_b == FLOOR);
+    has[at] = true;
+    if (skin < 0.0) skin = node[3 * at + 2] - p->gap;
+    assert_close(node[3 * at + 2] - p->gap, skin, 1e-9);
+    for (int k = 0; k < 2; ++k) assert_close(p->a.x[k], node[3 * at + k], 1e-9);
+  }
+  for (int k = 0; k < N_STRIP; ++k) assert_true(has[k] == (k != 2));
+  contact_set_destroy(&set);
+  surface_scene_destroy(&f);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_nodes), cmocka_unit_test(test_radii))

@@ -89,6 +89,51 @@ static void test_same(void **state)
   assert_no_leak();
 }
 
+/* Values that the job gives for any joint replace those of the file; the others remain. */
+static void test_merged(void **state)
+{
+  (void)state;
+  static const char *const joint[2] = {"first", "second"};
+#define CHAIN "<robot name=\"r\"><link name=\"a\"/>" LINK("b") LINK("c") JOINT("first", "a", "b") JOINT("second", "b", "c") "</robot>"
+  for (int k = 0; k < 2; ++k) {
+    char more[400];
+    (void)snprintf(more, sizeof more,
+                   ", joints: {%s: {position: 0.25, rate: 0.5, lower: -0.75, upper: 1.25, damping: 1.5, friction: 1.75, effort: 2.25, "
+                   "max_rate: 2.5, drive: {stiffness: 100, damping: 10}}}",
+                   joint[k]);
+    made                    m = from_urdf(CHAIN, more);
+    const articulated_axis *x = &sound(&m)->axis[k], *other = &m.b->axis[1 - k];
+    assert_close(m.b->q[k], 0.25, 0.0);
+    assert_close(m.b->q[1 - k], 0.0, 0.0);
+    assert_close(m.b->v[k], 0.5, 0.0);
+    assert_close(m.b->v[1 - k], 0.0, 0.0);
+    assert_close(x->lower, -0.75, 0.0);
+    assert_close(other->lower, -1.0, 0.0);
+    assert_close(x->upper, 1.25, 0.0);
+    assert_close(other->upper, 2.0, 0.0);
+    assert_close(x->damping, 1.5, 0.0);
+    assert_close(other->damping, 0.0, 0.0);
+    assert_close(x->friction, 1.75, 0.0);
+    assert_close(other->friction, 0.0, 0.0);
+    assert_close(x->effort, 2.25, 0.0);
+    assert_true(isinf(other->effort)); /* without a motor */
+    assert_close(x->max_rate, 2.5, 0.0);
+    assert_close(other->max_rate, 3.0, 0.0);
+    drop(&m);
+  }
+  static const char *const wrong[3][2] = {
+      {"frst", "did you mean \"first\"?"}, {"secnd", "did you mean \"second\"?"}, {"elbow", "has no joint of this name"}};
+  for (int k = 0; k < 3; ++k) {
+    char more[100];
+    (void)snprintf(more, sizeof more, ", joints: {%s: {position: 0.25}}", wrong[k][0]);
+    made m = from_urdf(CHAIN, more);
+    assert_int_equal(diagnostics_count(m.d), 1);
+    assert_non_null(strstr(diagnostics_text(m.d, 0), wrong[k][1]));
+    drop(&m);
+  }
+  assert_no_leak();
+}
+
 static void check_refused(const char *text, int line, const char *message)
 {
   made        m = from_urdf(text, "");
@@ -198,5 +243,5 @@ static int remove_folder(void **state)
   return rmdir(folder);
 }
 
-TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_errors), cmocka_unit_test(test_job_errors),
-          cmocka_unit_test_teardown(test_cut, remove_folder))
+TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_merged), cmocka_unit_test(test_errors),
+          cmocka_unit_test(test_job_errors), cmocka_unit_test_teardown(test_cut, remove_folder))

@@ -584,6 +584,112 @@ static void images_have_the_image_of_the_system(void **unused)
   assert_no_leak();
 }
 
+/* --- half-cells of the continuum against the definition: the nearest of all particles, of all periodic images ------------------------- */
+
+/* One of eight lattice places is filled. */
+static bool sparsely(const double x[3])
+{
+  const uint64_t id = (uint64_t)((floor(x[0] / 0.05) * 64.0 + floor(x[1] / 0.05)) * 64.0 + floor(x[2] / 0.05));
+  return random_range(31, id, 0, 0.0, 8.0) < 1.0;
+}
+
+static double squared_distance_of_all(const mac_scene *c, const double x[3])
+{
+  double least = INFINITY, period[3];
+  for (int a = 0; a < 3; ++a) period[a] = mac_grid_is_periodic(&c->s.grid, a) ? c->s.grid.n[a] * c->s.grid.h : INFINITY;
+  for (int64_t p = 0; p < c->n; ++p) {
+    double sum = 0.0;
+    for (int a = 0; a < 3 && sum < least; ++a) {
+      const double d = fabs(c->x[a][p] - x[a]), near = d < period[a] - d ? d : period[a] - d;
+      sum += near * near;
+    }
+    least = sum < least ? sum : least;
+  }
+  return least;
+}
+
+/* Fraction of a half-cell around a point x: linear in the distance from the nearest sphere. Points in the ball `center`, `radius` take the
+ * value of their mirror image, which walls reflect; points deeper than 1.75 h are empty. */
+static double expected_share(const mac_scene *c, const double x[3], bool is_solid, const double center[3], double radius)
+{
+  const double h     = c->s.grid.h;
+  double       at[3] = {x[0], x[1], x[2]}, out[3];
+  for (int a = 0; a < 3; ++a) {
+    const double length = c->s.grid.n[a] * h, d = x[a] - center[a];
+    out[a] = mac_grid_is_periodic(&c->s.grid, a) ? d - length * round(d / length) : d;
+  }
+  const double depth = radius - v3_norm(out);
+  if (is_solid && depth > 1.75 * h) return 0.0;
+  if (is_solid && depth > 0.0) v3_axpy(at, 2.0 * depth / v3_norm(out), out);
+  for (int a = 0; a < 3 && is_solid; ++a) {
+    const double length = c->s.grid.n[a] * h;
+    if (mac_grid_is_periodic(&c->s.grid, a)) at[a] -= length * floor(at[a] / length);
+    else at[a] = at[a] < 0.0 ? -at[a] : at[a] > length ? 2.0 * length - at[a] : at[a];
+  }
+  return fmin(1.0, fmax(0.0, 0.5 - (sqrt(squared_distance_of_all(c, at)) / h - 0.62) / 0.5));
+}
+
+/* Replace each particle by a cluster of 16, so that 27 cells contain more than the 256 particles that are processed at a time. */
+static void crowd(mac_scene *c)
+{
+  enum { COPIES = 16 };
+  double *x[3];
+  for (int a = 0; a < 3; ++a) {
+    assert_ok(memory_alloc("x", COPIES * c->n, sizeof(double), &x[a]));
+    for (int64_t p = 0; p < COPIES * c->n; ++p)
+      x[a][p] = c->x[a][p / COPIES] + 0.02 * c->s.grid.h * random_range(32, (uint64_t)p, (uint64_t)a, -1.0, 1.0);
+    memory_free(&c->x[a]);
+    c->set[0][a] = c->x[a] = x[a];
+  }
+  c->n *= COPIES;
+}
+
+static void half_cells_follow_from_the_nearest_particle(void **unused)
+{
+  (void)unused;
+  const double h = 0.1;
+  for (int axis = 0; axis < 3; ++axis) { /* the periodic one; the ball is cut by its border and by a wall */
+    mac_wall wall[3][2];
+    memcpy(wall, MAC_ALL_ROUGH, sizeof wall);
+    wall[axis][0] = wall[axis][1] = MAC_WALL_PERIODIC;
+    mac_scene      c;
+    mac_scene_spec m    = {.h = h, .n = {9, 11, 10}, .wall = wall, .is_filled = sparsely, .density = 1000.0, .jitter = 0.9};
+    mac_bins       bins = {0};
+    mac_weights    w    = {0};
+    level_set     *ball;
+    const double   radius    = 0.23;
+    double         center[3] = {0.48, 0.56, 0.53};
+    int64_t        n[3] = {0}, n_images = 0;
+    center[axis] = 0.04, center[(axis + 1) % 3] = 0.17;
+    mac_scene_create(&c, &m);
+    assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, radius, &ball));
+    const mac_solid            solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(center[0], center[1], center[2])};
+    const mac_fraction_options o     = {.radius = 0.62};
+    if (axis == 2) crowd(&c);
+    assert_ok(mac_bins_fill(&bins, &c.s.grid, 1, c.s.n, c.s.x));
+    assert_ok(mac_weights_compute(&w, &c.s.grid, &bins, 1, &solid, &o));
+    for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
+      int32_t          ijk[3];
+      const mac_share *s = mac_weights_share(&w, slot / MAC_BLOCK, 0);
+      mac_grid_cell(&c.s.grid, slot, ijk);
+      if (!mac_grid_is_inside(&c.s.grid, ijk) || slot % (axis == 2 ? 41 : 3)) continue; /* a part of them */
+      for (int q = 0; q < MAC_HALVES; ++q) {
+        const double x[3]     = {h * (ijk[0] + 0.25 + 0.5 * (q >> 2)), h * (ijk[1] + 0.25 + 0.5 * (q >> 1 & 1)),
+                                 h * (ijk[2] + 0.25 + 0.5 * (q & 1))};
+        const bool   is_solid = s && s->half[slot % MAC_BLOCK][q] >= 0.5;
+        const double expected = expected_share(&c, x, is_solid, center, radius), found = w.half[MAC_HALVES * slot + q];
+        if (!(fabs(found - expected) < 1e-9)) fail_msg("axis %d, (%g, %g, %g): %g, expected %g", axis, x[0], x[1], x[2], found, expected);
+        ++n[expected == 0.0 ? 0 : expected == 1.0 ? 1 : 2];
+        n_images += is_solid && expected > 0.0;
+      }
+    }
+    for (int k = 0; k < 3; ++k) assert_true(n[k] > (axis == 2 ? 5 : 50));
+    assert_true(n_images > (axis == 2 ? 1 : 20));
+    mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
+  }
+  assert_no_leak();
+}
+
 /* --- fractions of the continuum rounded to voxels, against those by volume ------------------------------------------ */
 
 static bool below_a_slope(const double x[3]) { return x[1] < 0.35 - 0.3 * x[0] + 0.1 * x[2]; }
@@ -632,7 +738,8 @@ static void voxels_are_full_or_empty(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(voxels_are_full_or_empty), cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
+TEST_MAIN(cmocka_unit_test(half_cells_follow_from_the_nearest_particle), cmocka_unit_test(voxels_are_full_or_empty),
+          cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(aligned_boxes_have_their_volume), cmocka_unit_test(shifted_boxes_have_their_volume),
           cmocka_unit_test(planes_cut_faces_exactly), cmocka_unit_test(shares_add_up_to_one),
           cmocka_unit_test(fractions_without_half_cells_are_the_same), cmocka_unit_test(surface_continues_inside_solids),

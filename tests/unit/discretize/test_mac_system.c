@@ -846,8 +846,41 @@ static void light_faces_borrow_mass(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(light_faces_borrow_mass),
-          cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
+/* A face in the middle of faces without mass borrows from the heaviest of the nearest faces with mass, at most three cells away; without
+ * such a face it borrows nothing. */
+static void distant_faces_lend_mass(void **unused)
+{
+  (void)unused;
+  for (int axis = 0; axis < 3; ++axis)
+    for (int reach = 1; reach <= 4; ++reach) { /* distance of the nearest faces with mass */
+      mac_scene      c;
+      mac_scene_spec m = {.h = 0.1, .n = {12, 12, 12}, .wall = MAC_ALL_SMOOTH, .density = 1500.0, .friction = 0.5};
+      mac_system     y = {0};
+      mac_scene_create(&c, &m);
+      for (int32_t i = 0; i < 12; ++i)
+        for (int32_t j = 0; j < 12; ++j)
+          for (int32_t k = 0; k < 12; ++k)
+            if (abs(i - 6) < reach && abs(j - 6) < reach && abs(k - 6) < reach) c.s.mass[axis][mac_grid_slot(&c.s.grid, i, j, k)] = 0.0;
+      const int64_t middle = mac_grid_slot(&c.s.grid, 6, 6, 6), heaviest = mac_grid_slot(&c.s.grid, 6 - reach, 6 + reach, 7);
+      c.s.mass[axis][heaviest] *= 1.01;
+      assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+      int n = 0;
+      for (int64_t q = 0; q < y.n_loans; ++q) {
+        if (y.loan[q].face != y.face_of[axis][middle]) continue;
+        if (reach > 1) assert_int_equal(y.loan[q].lender, heaviest);
+        ++n;
+      }
+      assert_int_equal(n, reach == 1 ? 6 : reach <= 3); /* direct neighbours share */
+      if (reach > 3) assert_close(y.mass[axis][middle], 0.0, 0.0);
+      else assert_close(y.mass[axis][middle], 0.4 * 0.05 * 1500.0 * 1e-3, 1e-14);
+      mac_system_destroy(&y), mac_scene_destroy(&c);
+    }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(distant_faces_lend_mass), cmocka_unit_test(dense_and_filled_cells_are_active),
+          cmocka_unit_test(light_faces_borrow_mass), cmocka_unit_test(surfaces_are_free),
+          cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
           cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(wall_friction_stops_sliding),
           cmocka_unit_test(all_sides_have_the_same_boundary_condition), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(hydrostatics), cmocka_unit_test(the_same_bits_on_any_number_of_threads),

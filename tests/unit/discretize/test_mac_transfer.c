@@ -154,27 +154,46 @@ static void walls_are_mirrors(void **state)
 }
 
 /* Constants of materials mix by mass. */
-static void materials_mix(void **state)
+static void check_mixture(bool is_inertial)
 {
-  (void)state;
-  const int   n[3] = {6, 6, 6}, lo[3] = {1, 1, 1}, mid[3] = {3, 5, 5}, lo2[3] = {3, 1, 1}, hi[3] = {5, 5, 5};
-  mac_options o = fixture_options(n, 0.1);
-  mac_domain *d;
-  material   *sand = fixture_sand("sand", 1000, 30), *gravel = fixture_sand("gravel", 3000, 90);
+  static const double constants[2][MAC_MU_I_CONSTANTS] = {{0.5, 0.3, 1e-3, 2500.0}, {0.25, 0.7, 4e-3, 2100.0}};
+  const int           n[3] = {6, 6, 6}, lo[3] = {1, 1, 1}, mid[3] = {3, 5, 5}, lo2[3] = {3, 1, 1}, hi[3] = {5, 5, 5};
+  mac_options         o = fixture_options(n, 0.1);
+  mac_domain         *d;
+  material           *sand = fixture_sand("sand", 1000, 30), *gravel = fixture_sand("gravel", 3000, 90);
+  sand->flow->tension = 5.0, gravel->flow->tension = 7.0;
+  gravel->flow->is_inertial = is_inertial; /* one is sufficient */
+  for (int q = 0; q < MAC_MU_I_CONSTANTS; ++q) sand->flow->inertial[q] = constants[0][q], gravel->flow->inertial[q] = constants[1][q];
   assert_ok(mac_domain_create(&o, nothing, &d));
   fixture_fill(d, "one", sand, lo, mid, 0.0, nothing, 0.0);
   fixture_fill(d, "two", gravel, lo2, hi, 0.0, nothing, 0.0);
   assert_int_equal(fixture_begin(d, 1e-3).code, STEP_OK);
   const mac_state *s = mac_domain_state(d);
-  /* cell (2,3,3): of its kernel 7/8 of the volume is sand, 1/8 gravel */
-  const int64_t slot  = mac_grid_slot(&s->grid, 2, 3, 3);
-  const double  light = 0.875 * 1000, heavy = 0.125 * 3000;
-  assert_close(s->rho[slot], light + heavy, 1e-9);
-  assert_close(s->rest_density[slot], (light * 1000 + heavy * 3000) / (light + heavy), 1e-9);
-  assert_close(s->friction[slot], (light * 0.5 + heavy * 1.0) / (light + heavy), 1e-14);
-  assert_null(s->mu_i[0]);
+  for (int i = 1; i < 5; ++i) { /* of the kernel of cells next to the border 1/8 of the volume is the other material */
+    const int64_t slot  = mac_grid_slot(&s->grid, i, 3, 3);
+    const double  share = i == 1   ? 0.0
+                          : i == 2 ? 0.125
+                          : i == 3 ? 0.875
+                                   : 1.0,
+                 light = (1.0 - share) * 1000, heavy = share * 3000, all = light + heavy;
+    if (i == 2 || i == 3) assert_close(s->rho[slot], all, 1e-9);
+    assert_close(s->rest_density[slot], (light * 1000 + heavy * 3000) / all, 1e-9);
+    assert_close(s->friction[slot], (light * 0.5 + heavy * 1.0) / all, 1e-14);
+    assert_close(s->cohesion[slot], (light * 5.0 + heavy * 7.0) / all, 1e-13);
+    for (int q = 0; q < MAC_MU_I_CONSTANTS; ++q) {
+      if (!is_inertial) assert_null(s->mu_i[q]);
+      else assert_close(s->mu_i[q][slot], (light * constants[0][q] + heavy * constants[1][q]) / all, 1e-12 * constants[0][q]);
+    }
+  }
   mac_domain_destroy(&d);
   material_destroy(&sand), material_destroy(&gravel);
+}
+
+static void materials_mix(void **state)
+{
+  (void)state;
+  check_mixture(false);
+  check_mixture(true);
   assert_no_leak();
 }
 

@@ -7,8 +7,6 @@ static const double       gravity[3] = {0.0, 0.0, -9.81};
 
 enum { AT = 3 }; /* blocks of other bodies before those of the domain */
 
-typedef enum { NO_WALL, SLIP_WALL, PERIODIC } walls;
-
 /* Product of the assembled matrix with x [n]; `value` [9 row_start[]] zeroed. */
 static void assemble(body *b, int64_t n_blocks, const int64_t *row_start, const int32_t *col, double *value)
 {
@@ -18,14 +16,17 @@ static void assemble(body *b, int64_t n_blocks, const int64_t *row_start, const 
   assert_ok(b->ops->assemble(b, &H));
 }
 
-static void check(mpm_kernel kernel, walls kind)
+/* slip, periodic: bit k: walls across axis k. */
+static void check(mpm_kernel kernel, int slip, int periodic)
 {
   toy_constants constants;
   material      soft = toy_material(900.0, 4e3, 8e3, 300.0, &constants);
   mpm_domain   *d    = fixture_cloud(&soft, 2, 150, 0.1, kernel, apic, gravity);
   body         *b    = &d->base;
-  if (kind == SLIP_WALL) assert_ok(mpm_domain_add_wall(d, 2, -1, -0.4, MPM_WALL_SLIP));
-  for (int side = -1; side < 2 && kind == PERIODIC; side += 2) assert_ok(mpm_domain_add_wall(d, 0, side, 0.5 * side, MPM_WALL_PERIODIC));
+  for (int k = 0; k < 3; ++k) {
+    if (slip >> k & 1) assert_ok(mpm_domain_add_wall(d, k, -1, -0.4, MPM_WALL_SLIP));
+    for (int side = -1; side < 2 && periodic >> k & 1; side += 2) assert_ok(mpm_domain_add_wall(d, k, side, 0.5 * side, MPM_WALL_PERIODIC));
+  }
   const int64_t m = fixture_begin(b, 0.0, 4e-3), n = 3 * m;
   int64_t      *row_start = calloc((size_t)(AT + m) + 1, sizeof *row_start);
   int32_t      *col       = malloc((size_t)m * BODY_MAX_COUPLINGS * sizeof *col), other[BODY_MAX_COUPLINGS];
@@ -71,8 +72,10 @@ static void check(mpm_kernel kernel, walls kind)
 static void test_products(void **state)
 {
   (void)state;
-  for (walls kind = NO_WALL; kind <= PERIODIC; ++kind) { check(MPM_QUADRATIC, kind); }
-  check(MPM_CUBIC, NO_WALL);
+  const int kinds[][2] = {{0, 0}, {4, 0}, {0, 1}, {5, 2}, {0, 4}, {0, 7}}; /* slip, periodic */
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) check(MPM_QUADRATIC, kinds[k][0], kinds[k][1]);
+  check(MPM_CUBIC, 0, 0);
+  check(MPM_CUBIC, 2, 5);
 }
 
 TEST_MAIN(cmocka_unit_test(test_products))

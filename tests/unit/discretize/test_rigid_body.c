@@ -1,5 +1,8 @@
 /* Rigid bodies: mass, derivatives, conservation, springs, and the two classical tops. */
 #include "rigid_fixture.h"
+#include "temporary.h"
+#include <string.h>
+#include <unistd.h>
 
 static double sample(int i, double size) /* some numbers without pattern */ { return size * sin(12.9898 * (i + 1) + 0.3 * i * i); }
 
@@ -133,6 +136,53 @@ static void test_contact_surface(void **state)
   assert_no_leak();
 }
 
+/* A mesh from a file that is not convex has vertices at distances of at most 1/16 of its size on its surface, as contact points of a body that
+ * moves by forces; a convex mesh and one with a given spacing or for contact of triangles keep theirs. */
+static void test_mesh_points(void **state)
+{
+  (void)state;
+  /* an L-shaped prism of length 2 along z, and a tetrahedron of size 2 */
+  static const double outline[6][2] = {{0, 0}, {2, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 2}};
+  static const int    cap[4][3]     = {{0, 1, 2}, {0, 2, 3}, {0, 3, 4}, {0, 4, 5}};
+  char                name[TEMPORARY_ROOM];
+  for (int is_convex = 0; is_convex < 2; ++is_convex) {
+    const int file = mkstemps(temporary_name(name, ".obj"), 4);
+    assert_true(file >= 0);
+    FILE *f = fdopen(file, "w");
+    if (is_convex) (void)fprintf(f, "v 0 0 0\nv 2 0 0\nv 0 2 0\nv 0 0 2\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n");
+    for (int k = 0; k < 12 && !is_convex; ++k) (void)fprintf(f, "v %g %g %d\n", outline[k % 6][0], outline[k % 6][1], k < 6 ? 0 : 2);
+    for (int k = 0; k < 4 && !is_convex; ++k)
+      (void)fprintf(f, "f %d %d %d\nf %d %d %d\n", cap[k][0] + 1, cap[k][2] + 1, cap[k][1] + 1, cap[k][0] + 7, cap[k][1] + 7,
+                    cap[k][2] + 7);
+    for (int k = 0; k < 6 && !is_convex; ++k)
+      (void)fprintf(f, "f %d %d %d\nf %d %d %d\n", k + 1, (k + 1) % 6 + 1, (k + 1) % 6 + 7, k + 1, (k + 1) % 6 + 7, k + 7);
+    (void)fclose(f);
+    for (int way = 0; way < 3; ++way) { /* as it is, for triangles, of a static body */
+      document  *doc = NULL;
+      char       text[TEMPORARY_ROOM + 200];
+      double     longest    = 0.0;
+      const bool is_sampled = !is_convex && way == 0;
+      snprintf(text, sizeof text, "{%s%sshape: {mesh: {file: \"%s\"}}}", way < 2 ? "material: m, " : "",
+               way == 1 ? "contact_surface: mesh, " : "", name);
+      assert_ok(document_create(&doc));
+      rigid_body          *b = rigid_from_text(way < 2 ? RIGID_DYNAMIC : RIGID_STATIC, text, 1.0, doc, NULL);
+      const triangle_mesh *t = b->surface;
+      for (int64_t k = 0; t && k < 3 * t->n_triangles; ++k) {
+        double e[3];
+        v3_sub(e, t->x + 3 * t->tri[k], t->x + 3 * t->tri[k % 3 == 2 ? k - 2 : k + 1]);
+        longest = fmax(longest, v3_norm(e));
+      }
+      if (is_sampled) assert_true(t->n_vertices > 500 && longest <= 2.0 / 16.0 + 1e-12);
+      else if (t && way < 2) assert_true(t->n_vertices == (is_convex ? 4 : 12) && longest >= 2.0);
+      if (way == 0) assert_close(b->mass, is_convex ? 8.0 / 6.0 : 6.0, 1e-9);
+      rigid_body_destroy(&b);
+      document_destroy(&doc);
+    }
+    assert_int_equal(unlink(name), 0);
+  }
+  assert_no_leak();
+}
+
 enum { N_ROTATIONS = 3 };
 static const char *const rotation_names[N_ROTATIONS] = {
     [RIGID_CONSERVING] = "conserving", [RIGID_BACKWARD_EULER] = "backward_euler", [RIGID_MIDPOINT] = "midpoint"};
@@ -196,6 +246,86 @@ static void test_tangent(void **state)
       }
       assert_true(error[1] < 1e-6);
       assert_close(error[0] / error[1], 4.0, 0.1);
+      rigid_body_destroy(&b);
+      document_destroy(&doc);
+    }
+  assert_no_leak();
+}
+
+/* Blocks 3 and 4 of a matrix of six, to which another body has contributed. */
+static void check_assembled(rigid_body *b, const double H[36])
+{
+  enum { FIRST = 3, N = 6 };
+  int64_t row_start[N + 1];
+  int32_t col[N * N], other[BODY_MAX_COUPLINGS];
+  double  value[9 * N * N];
+  for (int i = 0; i <= N; ++i) row_start[i] = (int64_t)i * N;
+  for (int i = 0; i < N * N; ++i) col[i] = i % N;
+  for (int i = 0; i < 9 * N * N; ++i) value[i] = 0.5;
+  const block_rows A  = {N, row_start, col, value};
+  b->base.first_block = FIRST;
+  assert_ok(b->base.ops->assemble(&b->base, &A));
+  for (int i = 0; i < 3 * N; ++i)
+    for (int j = 0; j < 3 * N; ++j) {
+      const int    p = i - 3 * FIRST, q = j - 3 * FIRST;
+      const double own = p >= 0 && p < 6 && q >= 0 && q < 6 ? H[6 * p + q] : 0.0;
+      assert_close(value[9 * (N * (i / 3) + j / 3) + 3 * (i % 3) + j % 3], 0.5 + own, 1e-12 * (1.0 + fabs(own)));
+    }
+  for (int block = 0; block < 2; ++block) {
+    assert_int_equal(b->base.ops->couplings(&b->base, block, other), 2);
+    assert_true(other[0] == 0 && other[1] == 1);
+  }
+}
+
+/* The definite tangent: mass, inertia in the axes of the world (twice that at the start of the step with the midpoint rule), and dt^2 k B^T B
+ * with B = (1, -[a]) for each anchor. It is symmetric and does not change forces. */
+static void test_definite_tangent(void **state)
+{
+  (void)state;
+  for (int rotation = 0; rotation < N_ROTATIONS; ++rotation)
+    for (int has_anchors = 0; has_anchors < 2; ++has_anchors) {
+      document    *doc    = NULL;
+      step_status  status = {0};
+      int64_t      n;
+      double       v[6], g[2][6] = {{0}}, H[36] = {0}, RI[9], W[9];
+      const double dt = 0.1;
+      rigid_frame  f;
+      assert_ok(document_create(&doc));
+      rigid_body     *b   = tumbling(rotation, has_anchors, doc);
+      const body_ops *ops = b->base.ops;
+      for (int i = 0; i < 3; ++i) (void)rigid_advance(b, 0.0, 0.05);
+      assert_ok(ops->begin_step(&b->base, 0.0, dt, &n, &status));
+      for (int i = 0; i < 6; ++i) v[i] = sample(i, 3.0);
+      assert_ok(ops->residual(&b->base, v, g[0], true, &status));
+      ops->set_definite(&b->base, true);
+      assert_ok(ops->residual(&b->base, v, g[1], true, &status));
+      assert_memory_equal(g[0], g[1], sizeof *g);
+      rigid_body_frame(b, v, dt, &f);
+      const bool    is_midpoint = b->rotation == RIGID_MIDPOINT;
+      const double *R           = is_midpoint ? b->R0 : f.R;
+      m3_mul(RI, R, b->inertia);
+      m3_mul_nt(W, RI, R);
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+          H[6 * i + j] = i == j ? b->mass : 0.0, H[6 * (3 + i) + 3 + j] = (is_midpoint ? 2.0 : 1.0) * W[3 * i + j];
+      for (int q = 0; q < b->n_anchors; ++q) {
+        const double k = b->anchors[q].stiffness + b->anchors[q].damping / dt;
+        double       a[3], A[9], B[18];
+        m3_mulv(a, f.R, b->anchors[q].a);
+        m3_skew(A, a);
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 3; ++j) B[6 * i + j] = i == j, B[6 * i + 3 + j] = -A[3 * i + j];
+        for (int i = 0; i < 6; ++i)
+          for (int j = 0; j < 6; ++j)
+            for (int l = 0; l < 3; ++l) H[6 * i + j] += dt * dt * k * B[6 * l + i] * B[6 * l + j];
+      }
+      for (int j = 0; j < 6; ++j) {
+        double x[6] = {0}, y[6] = {0};
+        x[j] = 1.0;
+        assert_ok(ops->tangent(&b->base, x, y, false));
+        for (int i = 0; i < 6; ++i) assert_close(y[i], H[6 * i + j], 1e-12 * (1.0 + fabs(H[6 * i + j])));
+      }
+      check_assembled(b, H);
       rigid_body_destroy(&b);
       document_destroy(&doc);
     }
@@ -517,6 +647,7 @@ static void test_displace(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface),
-          cmocka_unit_test(test_tangent), cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator),
+          cmocka_unit_test(test_mesh_points), cmocka_unit_test(test_tangent), cmocka_unit_test(test_definite_tangent),
+          cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator),
           cmocka_unit_test(test_free_spin), cmocka_unit_test(test_stop), cmocka_unit_test(test_heavy_top),
           cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))

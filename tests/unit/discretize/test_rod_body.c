@@ -210,6 +210,31 @@ static void test_rest(void **unused)
   assert_no_leak();
 }
 
+/* Arcs of any size have no force at rest if their curvature is the natural one: lengths from 4 mm to 40 m, long segments of 0.5 rad. */
+static void test_rest_of_any_size(void **unused)
+{
+  (void)unused;
+  for (int m = 1; m < 3; ++m)
+    for (int k = 0; k < 5; ++k) {
+      const double radius = 1e-3 * pow(10.0, k);
+      char         text[400];
+      rod_case     c;
+      double       zero[300] = {0.0}, g[300];
+      snprintf(text, sizeof text,
+               "curve: {arc: {from: [%g, 0, 0], tangent: [0, 1, 1], towards: [-1, 0, 0], radius: %g, angle_deg: 250}}, segments: 9, "
+               "section: {circle: %g}, "
+               "natural: {curvature: [%g, 0], twist: 0}, start: clamped",
+               radius, radius, 0.1 * radius, 1.0 / radius);
+      open_rod(models[m].name, text, NULL, &c);
+      rod_begin(c.b, 0.0, 1.0);
+      rod_residual_at(c.b, zero, g, false);
+      const double bending = 1e6 * M_PI / 4.0 * pow(0.1 * radius, 4) / radius, force = bending / radius; /* B kappa, B kappa^2 */
+      for (int64_t i = 0; i < 3 * c.b->n_blocks; ++i) assert_close(g[i], 0.0, 1e-9 * (bending + force));
+      rod_case_close(&c);
+    }
+  assert_no_leak();
+}
+
 /* A straight rod drawn as a closed ring: B pi / R, and a strain of 4 tan (phi / 4) per joint; the same wherever it begins. */
 static void test_ring(void **unused)
 {
@@ -483,7 +508,46 @@ static void test_frequencies(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite), cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy),
-          cmocka_unit_test(test_rest), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference),
+/* Every node is a contact point in the ball of one cluster, whose diameter is the diagonal of the smallest box around its nodes. */
+static void test_clusters(void **unused)
+{
+  (void)unused;
+  rod_case c;
+  open_rod("discrete_elastic_rod",
+           "curve: {line: {from: [-3, -2, -4], to: [-1, -1, -1]}}, segments: 149, section: {circle: 0.01}, copies: {count: 3, radius: 0.2}",
+           NULL, &c);
+  const body *b    = c.base;
+  rod_random_state = 3;
+  for (int64_t i = 0; i < 3 * c.b->strands.n_nodes; ++i) c.b->x[i] += rod_uniform(-0.1, 0.1);
+  int64_t     n_blocks, next = 0;
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(b->ops->begin_step(c.base, 0.0, 0.01, &n_blocks, &status));
+  const int64_t n = b->ops->n_clusters(b);
+  assert_true(n > 3);
+  for (int64_t k = 0; k < n; ++k) {
+    double  center[3], radius, low[3] = {9.0, 9.0, 9.0}, high[3] = {-9.0, -9.0, -9.0}, x[3], d[3];
+    int64_t first, end;
+    b->ops->cluster(b, k, center, &radius, &first, &end);
+    assert_int_equal(first, next);
+    for (int64_t i = first; i < end; ++i) {
+      assert_int_equal(b->ops->point(b, i, x), i);
+      assert_memory_equal(x, c.b->x + 3 * i, sizeof x);
+      v3_sub(d, x, center);
+      assert_true(v3_norm(d) <= radius);
+      for (int a = 0; a < 3; ++a) low[a] = fmin(low[a], x[a]), high[a] = fmax(high[a], x[a]);
+    }
+    v3_sub(d, high, low);
+    assert_close(radius, 0.5 * v3_norm(d), 1e-10);
+    for (int a = 0; a < 3; ++a) assert_close(center[a], 0.5 * (low[a] + high[a]), 1e-12);
+    next = end;
+  }
+  assert_int_equal(next, 450);
+  rod_case_close(&c);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_clusters), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite),
+          cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy), cmocka_unit_test(test_rest),
+          cmocka_unit_test(test_rest_of_any_size), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference),
           cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist),
           cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))

@@ -1,6 +1,9 @@
 /* What jobs draw as strands: curves, copies, sections, and mistakes. */
 #include "rod_fixture.h"
 #include "discretize/rod/rod_section.h"
+#include "temporary.h"
+#include <stdlib.h>
+#include <unistd.h>
 
 static void open_sound(const char *text, rod_case *c)
 {
@@ -231,5 +234,63 @@ static void mistakes(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse), cmocka_unit_test(sections),
-          cmocka_unit_test(constrained_nodes_have_prescribed_positions), cmocka_unit_test(mistakes))
+/* Polylines of a file, scaled: each is a strand with its own nodes. Lines with one segment and keys that would change the nodes are errors. */
+static void files(void **unused)
+{
+  (void)unused;
+  static const double at[7][3] = {{1, 2, 3}, {2, 2, 3}, {3, 3, 3}, {0, 0, 1}, {0, 0, 2}, {0, 1, 3}, {1, 1, 4}};
+  char                name[TEMPORARY_ROOM], text[TEMPORARY_ROOM + 200];
+  const int           file = mkstemps(temporary_name(name, ".obj"), 4);
+  assert_true(file >= 0);
+  FILE *f = fdopen(file, "w");
+  for (int i = 0; i < 7; ++i) (void)fprintf(f, "v %g %g %g\n", at[i][0], at[i][1], at[i][2]);
+  (void)fprintf(f, "l 1 2 3\nl 4 5 6 7\n");
+  (void)fclose(f);
+  rod_case c;
+  (void)snprintf(text, sizeof text, "curve: {file: {path: \"%s\", scale: 0.5}}, section: {circle: 0.01}", name);
+  open_sound(text, &c);
+  const rod_strands *s = &c.b->strands;
+  assert_int_equal(s->n_strands, 2);
+  assert_int_equal(s->n_nodes, 7);
+  assert_int_equal(s->n_segments, 5);
+  for (int i = 0; i < 7; ++i)
+    for (int k = 0; k < 3; ++k) assert_close(s->x[3 * i + k], 0.5 * at[i][k], 1e-15);
+  for (int j = 0; j < 5; ++j) assert_close(s->length[j], 0.5 * sqrt((double[]){1, 2, 1, 2, 2}[j]), 1e-15);
+  for (int k = 0; k < 2; ++k) /* tangents at the ends of both strands */
+    for (int a = 0; a < 3; ++a) {
+      const int first = k ? 3 : 0, last = k ? 6 : 2;
+      double    e[3];
+      v3_sub(e, at[first + 1], at[first]);
+      assert_close(s->end_tangent[6 * k + a], e[a] / v3_norm(e), 1e-15);
+      v3_sub(e, at[last], at[last - 1]);
+      assert_close(s->end_tangent[6 * k + 3 + a], e[a] / v3_norm(e), 1e-15);
+    }
+  rod_case_close(&c);
+  static const char *const wrong[3][2] = {
+      {"closed: true", "curve.closed: "}, {"segments: 4", "curve.segments: "}, {"segment_length: 0.1", "segment_length: "}};
+  for (int k = 0; k < 3; ++k) {
+    (void)snprintf(text, sizeof text, "curve: {file: {path: \"%s\"}}, section: {circle: 0.01}, %s", name, wrong[k][0]);
+    rod_case_open(text, NULL, &c);
+    assert_null(c.b);
+    assert_int_equal(diagnostics_count(c.d), 1);
+    assert_non_null(strstr(diagnostics_text(c.d, 0), "has no effect on strands from a file"));
+    rod_case_close(&c);
+  }
+  for (int short_one = 0; short_one < 2; ++short_one) {
+    f = fopen(name, "w");
+    for (int i = 0; i < 7; ++i) (void)fprintf(f, "v %g %g %g\n", at[i][0], at[i][1], at[i][2]);
+    (void)fprintf(f, short_one ? "l 1 2 3\nl 4 5\n" : "l 1 2\nl 4 5 6 7\n");
+    (void)fclose(f);
+    (void)snprintf(text, sizeof text, "curve: {file: {path: \"%s\"}}, section: {circle: 0.01}", name);
+    rod_case_open(text, NULL, &c);
+    assert_null(c.b);
+    assert_non_null(
+        strstr(diagnostics_text(c.d, 0), short_one ? "line 2 of the file has 2 vertices" : "line 1 of the file has 2 vertices"));
+    rod_case_close(&c);
+  }
+  assert_int_equal(unlink(name), 0);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(files), cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse),
+          cmocka_unit_test(sections), cmocka_unit_test(constrained_nodes_have_prescribed_positions), cmocka_unit_test(mistakes))

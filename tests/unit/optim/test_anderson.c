@@ -1,5 +1,6 @@
 /* Anderson's acceleration: exact for linear iterations, plain iteration without memory, equal bits on any team. */
 #include "optim/friction/anderson.h"
+#include "core/memory.h"
 #include "core/team.h"
 #include "test.h"
 #include <string.h>
@@ -7,19 +8,23 @@
 /* x <- D x + c with D diagonal: for as many points as there are different numbers in D the combination is exact. */
 static void anderson_solves_linear_iterations(void **state)
 {
-  enum { N = 60 };
-  anderson a;
-  double   x[N] = {0}, g[N], weight[N], error = 0.0;
+  static const int n[] = {60, 191, 1535, 1536, 5003}; /* more than 1535 numbers in parallel, in chunks */
   (void)state;
-  assert_ok(anderson_create(N, 6, &a));
-  for (int i = 0; i < N; ++i) weight[i] = 1.0 + i % 3;
-  for (int step = 0; step < 7; ++step) {
-    for (int i = 0; i < N; ++i) g[i] = (0.9 - 0.15 * (i % 5)) * x[i] + i;
-    anderson_step(&a, x, g, weight, x);
+  for (size_t k = 0; k < sizeof n / sizeof *n; ++k) {
+    anderson a;
+    double  *x, *g, *weight, error = 0.0;
+    assert_ok(MEMORY_ALLOC("test", ARRAY(x, n[k]), ARRAY(g, n[k]), ARRAY(weight, n[k])));
+    assert_ok(anderson_create(n[k], 6, &a));
+    for (int i = 0; i < n[k]; ++i) weight[i] = 1.0 + i % 3;
+    for (int step = 0; step < 7; ++step) {
+      for (int i = 0; i < n[k]; ++i) g[i] = (0.9 - 0.15 * (i * 5 / n[k])) * x[i] + i % 60; /* another factor in other chunks */
+      anderson_step(&a, x, g, weight, x);
+    }
+    for (int i = 0; i < n[k]; ++i) error = fmax(error, fabs(x[i] - i % 60 / (1.0 - (0.9 - 0.15 * (i * 5 / n[k])))));
+    assert_close(error, 0.0, 1e-8 * 600.0); /* plain iteration would have an error of 0.9^7 * 600 */
+    anderson_destroy(&a);
+    MEMORY_FREE(&x, &g, &weight);
   }
-  for (int i = 0; i < N; ++i) error = fmax(error, fabs(x[i] - i / (1.0 - (0.9 - 0.15 * (i % 5)))));
-  assert_close(error, 0.0, 1e-8 * 600.0); /* plain iteration would have an error of 0.9^7 * 600 */
-  anderson_destroy(&a);
   assert_no_leak();
 }
 

@@ -173,6 +173,13 @@ static void methods_tao_and_snesvi(void **state)
     double apart = 0.0, size = 0.0;
     for (int64_t i = 0; i < q.n; ++i) apart = fmax(apart, fabs(s.y[i] - s.x[i])), size = fmax(size, fabs(s.x[i]));
     assert_close(apart / size, 0.0, 1e-6);
+    bounds_options few = o; /* the limit is reported, also as that of evaluations, and the best iterate is within the bounds */
+    few.max_iterations = 1;
+    memset(s.y, 0, (size_t)s.a.n * sizeof *s.y);
+    assert_ok(bounds_solve(&q, &few, s.y, &r));
+    if (r.status != BOUNDS_ITERATIONS) fail_msg("%s: %s", types[t], bounds_status_text(r.status));
+    assert_true(r.residual > r.target);
+    for (int64_t i = 0; i < q.n; ++i) assert_true((!q.lo || s.y[i] >= q.lo[i]) && (!q.hi || s.y[i] <= q.hi[i]));
     assert_ok(PetscOptionsClearValue(NULL, key));
   }
   close_case(&s);

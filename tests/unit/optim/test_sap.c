@@ -363,6 +363,71 @@ static void solve_dual(sap_case *c, double *g)
   memory_free(&y), memory_free(&grad), memory_free(&last);
 }
 
+/* sap_error of any velocities and impulses: the relative error of momentum if the impulses obey the law, and of the law if momentum is satisfied.
+ * Neither depends on the units of mass, time and length. */
+static void errors_are_relative(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    sap_case c;
+    double   change[3] = {0.0}, error, miss = 0.0, size = 0.0;
+    sap_case_random(&c, seed, SAP_REGULARISED);
+    const sparse_rows *A = c.p.A, *J = c.p.J;
+    double            *pushes;
+    assert_ok(memory_alloc("pushes", A->n_rows, sizeof *pushes, &pushes));
+    for (int is_law = 0; is_law < 2; ++is_law) {
+      for (int64_t i = 0; i < A->n_rows; ++i) c.v[i] = c.v_free[i] + 0.1 * scene_random(seed, 40, (uint64_t)i), pushes[i] = 0.0;
+      for (int64_t a = 0; a < c.scene.n; ++a) {
+        double u[3];
+        for (int i = 0; i < 3; ++i) {
+          u[i] = c.known[3 * a + i];
+          for (int64_t k = J->start[3 * a + i]; k < J->start[3 * a + i + 1]; ++k) u[i] += J->value[k] * c.v[J->col[k]];
+        }
+        sap_law_regularised(c.contact + a, u, c.r + 3 * a, NULL);
+        if (is_law) c.r[3 * a] += 0.1 / c.contact[a].R_n * 1e-3, c.r[3 * a + 1] -= 1e-4;
+      }
+      for (int64_t i = 0; i < J->n_rows; ++i)
+        for (int64_t k = J->start[i]; k < J->start[i + 1]; ++k) pushes[J->col[k]] += J->value[k] * c.r[i];
+      memset(change, 0, sizeof change);
+      for (int64_t i = 0; i < A->n_rows && !is_law; ++i) {
+        double moved = 0.0, all = 0.0, diagonal = 0.0;
+        for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) {
+          moved += A->value[k] * (c.v[A->col[k]] - c.v_free[A->col[k]]), all += A->value[k] * c.v[A->col[k]];
+          diagonal += A->col[k] == i ? A->value[k] : 0.0;
+        }
+        change[0] += pow(moved - pushes[i], 2) / diagonal, change[1] += all * all / diagonal, change[2] += pushes[i] * pushes[i] / diagonal;
+      }
+      if (is_law) { /* v = v_free + A^-1 J^T r */
+        const int32_t *place = mass_factor_place(c.p.factor);
+        for (int64_t i = 0; i < A->n_rows; ++i) c.v[place[i]] = pushes[i];
+        memcpy(pushes, c.v, (size_t)A->n_rows * sizeof *pushes);
+        mass_factor_solve_places(c.p.factor, pushes);
+        for (int64_t i = 0; i < A->n_rows; ++i) c.v[i] = c.v_free[i] + pushes[place[i]];
+        miss = size = 0.0;
+        for (int64_t a = 0; a < c.scene.n; ++a) {
+          double u[3], r[3];
+          for (int i = 0; i < 3; ++i) {
+            u[i] = c.known[3 * a + i];
+            for (int64_t k = J->start[3 * a + i]; k < J->start[3 * a + i + 1]; ++k) u[i] += J->value[k] * c.v[J->col[k]];
+          }
+          sap_law_regularised(c.contact + a, u, r, NULL);
+          for (int i = 0; i < 3; ++i) {
+            const double R = i == 0 ? c.contact[a].R_n : c.contact[a].R_t;
+            miss += R * pow(r[i] - c.r[3 * a + i], 2), size += R * pow(c.r[3 * a + i], 2);
+          }
+        }
+      }
+      assert_ok(sap_error(&c.p, c.v, c.r, &error));
+      const double expected = is_law ? sqrt(miss / size) : sqrt(change[0] / fmax(change[1], change[2]));
+      assert_true(expected > 1e-6);
+      assert_close(error / expected, 1.0, 1e-6);
+    }
+    memory_free(&pushes);
+    sap_case_destroy(&c);
+  }
+  assert_no_leak();
+}
+
 static void agrees_with_an_independent_solver(void **state)
 {
   (void)state;
@@ -963,9 +1028,9 @@ static void nothing_to_do(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(laws_are_derivatives),
-          cmocka_unit_test(constraints_are_derivatives), cmocka_unit_test(velocities_are_found_back),
-          cmocka_unit_test(compliance_is_the_springs), cmocka_unit_test(overlaps_part_slowly),
+TEST_MAIN(cmocka_unit_test(errors_are_relative), cmocka_unit_test(regularised_law_is_a_complementarity),
+          cmocka_unit_test(laws_are_derivatives), cmocka_unit_test(constraints_are_derivatives),
+          cmocka_unit_test(velocities_are_found_back), cmocka_unit_test(compliance_is_the_springs), cmocka_unit_test(overlaps_part_slowly),
           cmocka_unit_test(agrees_with_an_independent_solver), cmocka_unit_test(agrees_with_trying_all),
           cmocka_unit_test(constraints_agree_with_an_independent_solver), cmocka_unit_test(always_converges),
           cmocka_unit_test(minimum_is_unique), cmocka_unit_test(reduction_changes_nothing), cmocka_unit_test(fronts_change_nothing),

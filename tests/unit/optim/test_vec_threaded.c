@@ -1,7 +1,9 @@
 #include "optim/linear/vec_threaded.h"
 #include "optim_lattice.h"
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { N = 50021, M = 37 }; /* several chunks and a remainder; more vectors than one batch */
 
@@ -209,5 +211,82 @@ static int setup(void **state)
 }
 static void registers(void **state) { assert_int_equal(setup(state), 0); }
 
-TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(same_as_seq), cmocka_unit_test(same_bits_on_any_team),
-          cmocka_unit_test(behaves_as_a_vec))
+/* ---- several processes ---- */
+
+#define IS_CHILD "STICKSLIP_TEST_PROCESSES" /* set by two_processes for the processes that it starts; they run this test only */
+__attribute__((constructor)) static void choose_test(void)
+{
+  if (getenv(IS_CHILD)) cmocka_set_test_filter("two_processes");
+}
+
+static double entry(PetscInt i, uint64_t k) { return random_range(60 + k, (uint64_t)i, 0, -1.0, 1.0); }
+
+/* Vectors with different numbers of entries on two processes: products and norms are those of all entries. */
+static void check_two_processes(int rank)
+{
+  const PetscInt local = rank == 0 ? 30000 : N - 30000, first = rank == 0 ? 0 : 30000;
+  Vec            x, y[2];
+  PetscScalar    dot[2], *a;
+  double         exact[2] = {0.0}, one = 0.0, square = 0.0, most = 0.0, norm[2];
+  assert_ok(vec_threaded_create(PETSC_COMM_WORLD, local, &x));
+  for (int k = 0; k < 2; ++k) assert_ok(VecDuplicate(x, &y[k]));
+  for (int k = 0; k < 3; ++k) {
+    assert_ok(VecGetArray(k < 2 ? y[k] : x, &a));
+    for (PetscInt i = 0; i < local; ++i) a[i] = entry(first + i, (uint64_t)k);
+    assert_ok(VecRestoreArray(k < 2 ? y[k] : x, &a));
+  }
+  for (PetscInt i = 0; i < N; ++i) {
+    const double here = entry(i, 2);
+    for (int k = 0; k < 2; ++k) exact[k] += here * entry(i, (uint64_t)k);
+    one += fabs(here), square += here * here, most = fmax(most, fabs(here));
+  }
+  assert_ok(VecMDot(x, 2, y, dot));
+  for (int k = 0; k < 2; ++k) {
+    assert_close(dot[k], exact[k], 1e-10);
+    assert_ok(VecDot(x, y[k], &dot[k]));
+    assert_close(dot[k], exact[k], 1e-10);
+  }
+  static const NormType types[4] = {NORM_1, NORM_2, NORM_FROBENIUS, NORM_INFINITY};
+  for (int t = 0; t < 4; ++t) {
+    const double expected = types[t] == NORM_1 ? one : types[t] == NORM_INFINITY ? most : sqrt(square);
+    assert_ok(VecGetArray(x, &a)); /* to forget the norms that are known */
+    assert_ok(VecRestoreArray(x, &a));
+    assert_ok(VecNorm(x, types[t], norm));
+    assert_close(norm[0], expected, 1e-12 * expected);
+  }
+  assert_ok(VecGetArray(x, &a));
+  assert_ok(VecRestoreArray(x, &a));
+  assert_ok(VecNorm(x, NORM_1_AND_2, norm));
+  assert_close(norm[0], one, 1e-12 * one);
+  assert_close(norm[1], sqrt(square), 1e-12 * sqrt(square));
+  assert_ok(VecDestroy(&x));
+  for (int k = 0; k < 2; ++k) assert_ok(VecDestroy(&y[k]));
+}
+
+static void two_processes(void **state)
+{
+  PetscMPIInt size, rank;
+  (void)state;
+  MPI_Comm_size(PETSC_COMM_WORLD, &size);
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  assert_int_equal(size, getenv(IS_CHILD) ? 2 : 1);
+  if (size == 2) {
+    assert_int_equal(setup(state), 0);
+    check_two_processes(rank);
+    return;
+  }
+  char          self[500], command[1200]; /* a new environment: MPI has set variables in this one */
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  assert_true(n > 0);
+  self[n] = '\0';
+  (void)snprintf(command, sizeof command,
+                 "env -i PATH=\"$PATH\" HOME=/tmp TMPDIR=\"${TMPDIR:-/tmp}\" LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\" "
+                 "ASAN_OPTIONS=\"$ASAN_OPTIONS\" OMP_NUM_THREADS=1 "
+                 "OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1 " IS_CHILD
+                 "=1 mpirun --allow-run-as-root -n 2 '%s' >/dev/null 2>&1",
+                 self);
+  assert_int_equal(system(command), 0);
+}
+
+TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(two_processes), cmocka_unit_test(same_as_seq),
+          cmocka_unit_test(same_bits_on_any_team), cmocka_unit_test(behaves_as_a_vec))
