@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Bounds for damaged files; each body has a group of about ten fields. */
-enum { MAX_DEPTH = 8, MAX_GROUPS = 1 << 17, MAX_FIELDS = 1 << 17, MAX_VISITED = 1 << 22, MAX_TEXT = 1 << 28 };
+enum { MAX_DEPTH = 8, MAX_GROUPS = 1 << 17, MAX_FIELDS = 1 << 17, MAX_TEXT = 1 << 28 };
 
 /* Every error message contains the file, the object in the file and the remedy. */
 #define REJECT(c, place, format, ...)                                                                                                      \
@@ -179,16 +179,18 @@ typedef struct {
 static PetscErrorCode walk_member(const visit *v, hid_t location, const char *name, H5L_type_t link)
 {
   H5_SCOPE(scope);
-  catalog *c = v->c;
-  char     below[96];
-  hid_t    member;
+  catalog   *c = v->c;
+  char       below[96];
+  hid_t      member;
+  H5O_info_t about;
 
   PetscFunctionBegin;
-  if (++c->n_visited > MAX_VISITED) REJECT(c, v->prefix, "is one of more than %d objects", MAX_VISITED);
   const int full = snprintf(below, sizeof below, "%s%s%s", v->prefix, *v->prefix ? "/" : "", name);
   if (full >= (int)sizeof below) REJECT(c, v->prefix, "has the too long name \"%.80s\"", name);
   if (link != H5L_TYPE_HARD) REJECT(c, below, "is %s", "a link to elsewhere");
   H5_CALL(c->path, member = h5_keep(&scope, H5Oopen(location, name, H5P_DEFAULT)));
+  H5_CALL(c->path, H5Oget_info2(member, &about, H5O_INFO_BASIC));
+  if (about.rc != 1) REJECT(c, below, "has %u links, which may form cycles", about.rc);
   const H5I_type_t kind = H5Iget_type(member);
   if (kind == H5I_GROUP) {
     PetscCall(walk(c, member, below, v->depth + 1));

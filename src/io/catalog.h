@@ -29,10 +29,10 @@ typedef struct {
 typedef struct {
   char          *path, *job_text; /* job_text: "" if there is none */
   char           program[96], job_name[128], formulation[32];
-  int64_t        step, bytes;         /* bytes: size of the file */
-  double         time;                /* [s] */
-  int            n_groups, n_visited; /* n_visited: objects visited; limited, because links may form cycles */
-  catalog_group *groups;              /* sorted by name */
+  int64_t        step, bytes; /* bytes: size of the file */
+  double         time;        /* [s] */
+  int            n_groups;
+  catalog_group *groups; /* sorted by name */
   h5_scope       scope;
   hid_t          file;
 } catalog;

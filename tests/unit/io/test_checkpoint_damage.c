@@ -253,8 +253,8 @@ static const damage inside[] = {
   DAMAGE(contiguous, "bodies/bed/odd is not stored in chunks"), DAMAGE(packed, "bodies/bed/odd has 1 filters that are not ours"),
   DAMAGE(other_data, "checksum does not fit its data"), DAMAGE(extra_field, "bodies/bed has 8 fields, 7 were written"),
   DAMAGE(huge_claim, "but the file contains fewer"), DAMAGE(extra_group, "group walk is unknown to this job"), DAMAGE(soft_link, "bodies/bed/odd is a link to elsewhere"),
-  DAMAGE(external_link, "bodies/bed/odd is a link to elsewhere"), DAMAGE(a_cycle, "is nested deeper than 8"),
-  DAMAGE(a_maze, "is one of more than 65536 objects"),
+  DAMAGE(external_link, "bodies/bed/odd is a link to elsewhere"), DAMAGE(a_cycle, "round has 2 links, which may form cycles"),
+  DAMAGE(a_maze, "links, which may form cycles"),
   DAMAGE(a_named_type, "bodies/bed/type is neither a group nor a field"), DAMAGE(job_is_a_group, "/job is not a dataset"), DAMAGE(job_is_numbers, "/job is not a text"),
   DAMAGE(long_kind, "attribute \"kind\" is not a text of at most"), DAMAGE(another_kind, "is a frame"),
 };
