@@ -51,7 +51,7 @@ $(SHARED): $(LIB_OBJ)
 shared: $(SHARED)
 $(B)/stickslip: $(B)/src/app/main.o $(STATIC)
 	@echo "  LINK $@"; $(CC) $(CFLAGS) -o $@ $^ $(LIBS)
-# Tests, benches and the judge of cases are made anew when the code changes, not when only its revision does.
+# Tests, benchmarks and `validate` are linked again when the code changes, not when only its revision does.
 CODE := $(filter-out $(VERSION_OBJ),$(LIB_OBJ)) | $(STATIC)
 # Unit tests of a layer link with the layers that the layer may use, each a thin archive, the uppermost first: the tests of core run
 # before the upper layers are compiled. test_key_table (core) reads YAML; tests of sim, and READS_JOBS, read their scenes through app.

@@ -3,7 +3,7 @@
 #   matrix.sh run FOLDER [FORMULATION[:FALLS:ON]...]   runs these cells, all of them if none is named; prints them as rows of matrix.csv
 #   matrix.sh table < matrix.csv                       the table of the README
 #   matrix.sh readme FILE < matrix.csv                 writes it between its marks in FILE
-# A cell holds (passes), is refused (rejected by `check` with the reason), or fails; see matrix/scene.awk and matrix/judge.awk.
+# A cell holds (passes), is refused (rejected by `check` with the reason), or fails; see matrix/scene.awk and matrix/check.awk.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)/matrix
 program=${PROGRAM:-build/release/stickslip}
@@ -30,7 +30,7 @@ cell() { # FOLDER FORMULATION FALLS ON: its row
   case $falls-$on in mpm-mpm) on_grid=1 is_continuum= ;; *mac*) on_grid= is_continuum=1 ;; *) on_grid= is_continuum= ;; esac
   [ "$falls-$on" = mac-mac ] && on_grid=1
   printf '%s,%s,%s,%s\n' "$formulation" "$falls" "$on" "$(awk -F, -v formulation="$formulation" -v falls="$falls" -v on="$on" -v gap=0.002 -v on_grid=$on_grid -v is_continuum=$is_continuum \
-    -v k=1e4 -v speed=0.4 -v drop=0.003 -v step=4e-3 -f "$here/judge.awk" "$@")"
+    -v k=1e4 -v speed=0.4 -v drop=0.003 -v step=4e-3 -f "$here/check.awk" "$@")"
 }
 
 case ${1:-} in

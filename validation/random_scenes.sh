@@ -3,7 +3,7 @@
 #   random_scenes.sh [-j JOBS] FOLDER N [SEED [FORMULATION...]]   scenes 1 to N for each formulation; default: all five
 # JOBS (default 1) scenes run at a time, each on one thread. A repeated call continues: scenes with a row in FOLDER/rows are not run again.
 # Scenes: random_scenes/scene.awk (boxes, balls, cylinders, capsules, dumbbells, tetrahedra, corners; under monolith also sand).
-# Violations: random_scenes/judge.awk. The table counts the scenes of each formulation:
+# Violations: random_scenes/check.awk. The table counts the scenes of each formulation:
 #   pass       no violation, no report
 #   reported   a violation, or a warning, or a failed step, that the program reports in its quality block, status and exit code
 #   silent     a violation without a report. Exit status 1 if there is any
@@ -30,7 +30,7 @@ scene() { # NUMBER FORMULATION: its row
   number=$1 formulation=$2
   set -- "$run/history.csv"
   for measure in "$run"/measure/*.csv; do set -- "$@" "name=$(basename "$measure" .csv)" "$measure"; done
-  violations=$(awk -F, -v job="$job" -v tolerance=1e-3 -f "$here/judge.awk" "$@")
+  violations=$(awk -F, -v job="$job" -v tolerance=1e-3 -f "$here/check.awk" "$@")
   if [ $code -eq 2 ]; then
     result=rejected violations=$(sed -n '1s/^[^ ]* //p' "$run.log" | sed 's/"/""/g; s/.*/"&"/')
   elif [ $code -ne 0 ] && [ $code -ne 4 ]; then result=crashed

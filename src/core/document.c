@@ -73,7 +73,8 @@ PetscErrorCode document_add_node(document *doc, document_kind kind, document_mar
   (*out)->mark = mark;
   if (text) {
     (*out)->text = document_intern(doc, text);
-    PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a text of the document");
+    PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM,
+               "out of memory: no space for a text of the document; use a smaller scene or a larger machine");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -113,7 +114,8 @@ PetscErrorCode document_append(document *doc, document_node *parent, const char 
   PetscCall(node_grow(doc, parent));
   if (parent->kind == DOCUMENT_MAPPING) {
     parent->key[parent->n] = document_intern(doc, key);
-    PetscCheck(parent->key[parent->n], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a key of the document");
+    PetscCheck(parent->key[parent->n], PETSC_COMM_SELF, PETSC_ERR_MEM,
+               "out of memory: no space for a key of the document; use a smaller scene or a larger machine");
     parent->key_mark[parent->n] = key_mark;
   }
   parent->value[parent->n++] = child;
@@ -177,7 +179,8 @@ static PetscErrorCode step_key(document *doc, document_node *at, const char *pat
   if (i < 0) {
     document_node *made;
     char           name[256];
-    PetscCheck(n_key < sizeof name, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %.*s: this key is too long", upto, path);
+    PetscCheck(n_key < sizeof name, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "--set %.*s: a part of this key has more than %d characters; correct the key", upto, path, (int)sizeof name - 1);
     memcpy(name, key, n_key);
     name[n_key] = 0;
     PetscCall(document_add_node(doc, DOCUMENT_NULL, mark, NULL, &made));
@@ -233,7 +236,7 @@ PetscErrorCode document_override(document *doc, const char *path, document_node 
     while (*p == '[') PetscCall(step_index(doc, *slot, path, &p, value->mark, &slot));
     PetscCheck(*p == 0 || *p == '.', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected \".\" or the end at position %d", path,
                (int)(p - path) + 1);
-    PetscCheck(++depth <= MAX_OVERRIDE_DEPTH, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set: the path is nested too deeply");
+    PetscCheck(++depth <= MAX_OVERRIDE_DEPTH, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set: the path is nested too deeply; shorten it");
   } while (*p++ == '.');
   *slot = value;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -412,7 +412,8 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
   if (!p.problem && stack_needed(*out) > STACK) report_error(&p, "nested too deeply");
   if (p.problem) {
     expression_destroy(out);
-    PetscCheck(!p.is_out_of_memory, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for an expression of %d characters", (int)strlen(text));
+    PetscCheck(!p.is_out_of_memory, PETSC_COMM_SELF, PETSC_ERR_MEM,
+               "out of memory: no space for an expression of %d characters; use a smaller scene or a larger machine", (int)strlen(text));
     if (message && size) snprintf(message, size, "%s", p.problem);
     if (place) *place = (int)(p.where - text);
   }

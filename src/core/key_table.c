@@ -895,7 +895,7 @@ static PetscErrorCode resolve_path(document *owner, const document_node *node, d
   PetscCall(text.code);
   (*out)->text = document_intern(owner, text.data);
   text_clear(&text);
-  PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
+  PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for a path; use a smaller scene or a larger machine");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1523,10 +1523,13 @@ static void check_table(check *c, const key_table *table)
     diagnostics_add(c->d, none, table->name, "its shorthand is no key of a plain table");
   for (int v = 0; v < key_table_n_variants(table); ++v) {
     const key_table *extra = table->variants[v].table;
-    if (extra->variant_key || extra->is_one_of) diagnostics_add(c->d, none, extra->name, "a variant's table must be plain");
-    if (key_table_find(extra, table->variant_key)) diagnostics_add(c->d, none, extra->name, "has the variant key itself");
+    if (extra->variant_key || extra->is_one_of)
+      diagnostics_add(c->d, none, extra->name, "the table of a variant must not have variants or be one of several alternatives");
+    if (key_table_find(extra, table->variant_key))
+      diagnostics_add(c->d, none, extra->name, "contains the variant key \"%s\"; only the common table may contain it", table->variant_key);
     for (const key_spec *k = table->keys; k && k->name; ++k)
-      if (key_table_find(extra, k->name)) diagnostics_add(c->d, none, extra->name, "%s is common to all variants", k->name);
+      if (key_table_find(extra, k->name))
+        diagnostics_add(c->d, none, extra->name, "contains %s, which is a key of the common table; remove it from one of them", k->name);
     check_table(c, extra);
   }
 }

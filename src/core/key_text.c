@@ -290,6 +290,7 @@ PetscErrorCode key_text_path(document *doc, const char *text, document_mark mark
   }
   text_clear(&expanded);
   text_clear(&whole);
-  PetscCheck(*out || *problem, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
+  PetscCheck(*out || *problem, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for a path; use a smaller scene or a larger machine");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

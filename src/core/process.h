@@ -19,16 +19,16 @@ void process_die_of_crashes(void);
 bool process_output_is_whole(int *error);
 /* Whether the address space limit (ulimit -v) is large enough to start MPI and PETSc; otherwise they would abort the process. */
 bool process_has_room(void);
-/* Request that the process exits without the clean-up functions of libraries. Called when the clean-up of a library would crash. */
 /* Whether the stacks of the process and of its threads are large enough. A limit of the process below the need is raised where the hard limit permits;
  * then *is_raised = true, and threads get larger stacks only after the program has executed itself again. If false: message [size] with the remedy. */
 bool process_has_stack(bool *is_raised, size_t size, char *message);
+/* Request that the process exits without the clean-up functions of libraries. Called when the clean-up of a library would crash. */
 void process_skip_clean_up(void);
 bool process_skips_clean_up(void); /* whether this was requested */
 
-/* Append a word to a shell command, in quotes if it contains special characters. */
 /* Append the arguments of this process (without the name of the program), as words of a shell, each after a blank. Appends nothing without /proc. */
 void process_append_arguments(text_buffer *b);
+/* Append a word to a shell command, in quotes if it contains special characters. */
 void shell_append_word(text_buffer *b, const char *word);
 /* Run a shell command and wait for its end. *code is its exit code; -1: killed or not started. *output is its standard output, never NULL;
  * memory_free(*output). Standard error is part of it only if the command redirects it. */

@@ -22,6 +22,7 @@ PetscErrorCode h5_start(void)
 
 /* HDF5's error stack runs from the cause (last in an upward walk) to the call; the cause is the useful entry. For system errors
  * HDF5 adds time, file number and more on several lines; the system's message is in quotes. */
+
 /* The innermost entry of the error stack of HDF5. */
 typedef struct {
   char text[256];
@@ -274,7 +275,8 @@ static PetscErrorCode open_attribute(h5_scope *scope, const char *path, hid_t ob
   hid_t space;
 
   PetscFunctionBegin;
-  PetscCheck(h5_has_attribute(object, name), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is missing", path, name);
+  PetscCheck(h5_has_attribute(object, name), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s: attribute \"%s\" is missing; the file is damaged or was written by another program", path, name);
   H5_CALL(path, *attribute = h5_keep(scope, H5Aopen(object, name, H5P_DEFAULT)));
   H5_CALL(path, *type = h5_keep(scope, H5Aget_type(*attribute)));
   H5_CALL(path, space = h5_keep(scope, H5Aget_space(*attribute)));
@@ -292,7 +294,9 @@ PetscErrorCode h5_get_text(const char *path, hid_t object, const char *name, siz
   text[0] = 0;
   PetscCall(open_attribute(&mine, path, object, name, &attribute, &type, &n));
   PetscCheck(n == 1 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 && H5Tget_size(type) <= room, PETSC_COMM_SELF,
-             PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is not a text of at most %d bytes", path, name, (int)room);
+             PETSC_ERR_FILE_READ,
+             "%s: attribute \"%s\" is not a text of at most %d bytes; the file is damaged or was written by another program", path, name,
+             (int)room);
   H5_CALL(path, H5Aread(attribute, type, text));
   text[H5Tget_size(type) < room ? H5Tget_size(type) : room - 1] = 0;
   for (char *c = text; *c; ++c)
@@ -309,7 +313,8 @@ PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, 
   PetscFunctionBegin;
   PetscCall(open_attribute(&mine, path, object, name, &attribute, &type, &found));
   PetscCheck(found == n && H5Tequal(type, file_type) > 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s: attribute \"%s\" has another type or length than expected", path, name);
+             "%s: attribute \"%s\" has another type or length than expected; the file is damaged or was written by another program", path,
+             name);
   H5_CALL(path, H5Aread(attribute, memory_type, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -57,7 +57,7 @@ static bool write_holder(int fd)
   return !ftruncate(fd, 0) && pwrite(fd, text, (size_t)n, 0) == n;
 }
 
-/* Without locks: a holder of this host that is no more cannot mind. */
+/* True if the lock belongs to a process of this host that has ended. Used where the file system has no kernel locks. */
 static bool is_dead(const holder *who)
 {
   char host[256];
@@ -66,7 +66,7 @@ static bool is_dead(const holder *who)
   return !strcmp(host, who->host) && who->pid > 0 && kill((pid_t)who->pid, 0) && errno == ESRCH;
 }
 
-/* `is_name`: the file is all there is of the lock; its holder may have died on another host. */
+/* Report the process that owns the lock. `is_name`: there is no kernel lock, only the file, whose owner may have ended on another host. */
 static PetscErrorCode report_owner(const char *directory, const char *path, bool is_name)
 {
   holder who;
@@ -80,7 +80,7 @@ static PetscErrorCode report_owner(const char *directory, const char *path, bool
           "%s is being written by another process (lock %s); wait for it, stop it, or choose another --out", directory, path);
 }
 
-/* One try. *fd < 0 and no error: the file changed under us, try again. */
+/* One attempt. *fd < 0 without an error: another process replaced the file in the meantime; call again. */
 static PetscErrorCode try_flock(const char *directory, const char *path, int *fd)
 {
   struct stat opened, named;
@@ -94,9 +94,10 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
     close(*fd);
     *fd = -1;
     if (error == EWOULDBLOCK) PetscCall(report_owner(directory, path, false));
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: %s", path, strerror(error));
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: %s; choose --out on a file system with working file locks", path,
+            strerror(error));
   }
-  /* Its last holder may have removed the file between our open and our lock: then we hold a lock on nothing. */
+  /* The previous owner may have removed the file between `open` and `flock`. The lock is then on a removed file and has no effect. */
   if (fstat(*fd, &opened) || stat(path, &named) || opened.st_ino != named.st_ino || opened.st_dev != named.st_dev) {
     close(*fd);
     *fd = -1;

@@ -129,7 +129,7 @@ PetscErrorCode xdmf_add(xdmf *x, const catalog *frame)
   for (int i = 0; i < frame->n_groups; ++i) n_blocks += is_block(&frame->groups[i]);
   if (!n_blocks) PetscFunctionReturn(PETSC_SUCCESS); /* ParaView cannot show an empty collection */
   FILE *out = open_memstream(&text, &n);
-  PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for the XDMF text; use a smaller scene or a larger machine");
   fprintf(out, "%s%lld\" GridType=\"Collection\" CollectionType=\"Spatial\">\n      <Time Value=\"%.17g\"/>\n", FRAME_BEGIN,
           (long long)frame->step, frame->time);
   for (int i = 0; i < frame->n_groups; ++i)
@@ -140,7 +140,7 @@ PetscErrorCode xdmf_add(xdmf *x, const catalog *frame)
   const PetscErrorCode code = good ? xdmf_append(x, text, n) : PETSC_SUCCESS;
   free(text);
   PetscCall(code);
-  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for the XDMF text; use a smaller scene or a larger machine");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +158,7 @@ PetscErrorCode xdmf_write(const xdmf *x, const char *path)
 
   PetscFunctionBegin;
   FILE *out = open_memstream(&text, &n);
-  PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscCheck(out, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for the XDMF text; use a smaller scene or a larger machine");
   put_head(out, x->job_name);
   if (x->n) fwrite(x->text, 1, x->n, out);
   fputs(TAIL, out);
@@ -167,7 +167,7 @@ PetscErrorCode xdmf_write(const xdmf *x, const char *path)
   PetscErrorCode code = good ? file_replace_text(path, n, text) : PETSC_SUCCESS;
   free(text);
   PetscCall(code);
-  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for the XDMF text; use a smaller scene or a larger machine");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +205,7 @@ PetscErrorCode xdmf_read(const char *path, const char *job_name, xdmf **out)
   *out       = NULL;
   char *text = read_whole(path, &n);
   FILE *o    = open_memstream(&head, &n_head);
-  PetscCheck(o, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
+  PetscCheck(o, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for the XDMF text; use a smaller scene or a larger machine");
   put_head(o, job_name);
   fclose(o);
   if (text && has(text, n, head, n_head) && n >= n_head + n_tail && !memcmp(text + n - n_tail, TAIL, n_tail)) {

@@ -130,7 +130,7 @@ static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t lim
       else if (got < 0 && errno == EINTR) got = 1;
       else if (got < 0) *problem = load_failed(doc, errno);
     }
-    if (!*problem && file->n > limit) *problem = "it is larger than 16 MiB, the limit for jobs";
+    if (!*problem && file->n > limit) *problem = "it is larger than 16 MiB, the limit for jobs; shorten it";
   }
   if (fd >= 0) close(fd);
   if (*problem) memory_free(&file->bytes);
@@ -257,7 +257,8 @@ static void explain_failure(reader *r)
       diagnostics_add(r->b->d, mark_of_offset(r, p->problem_offset), NULL, "%s (0x%02X)", problem, (unsigned)p->problem_value);
     else diagnostics_add(r->b->d, mark_of_offset(r, p->problem_offset), NULL, "%s", problem);
   } else if (p->error == YAML_MEMORY_ERROR) {
-    diagnostics_add(r->b->d, (document_mark){0}, NULL, "no memory left to parse %s", r->file->name);
+    diagnostics_add(r->b->d, (document_mark){0}, NULL, "out of memory while reading %s; shorten the file or use a larger machine",
+                    r->file->name);
   } else if (is_tab_at(r, p->problem_mark)) {
     diagnostics_add(r->b->d, mark_of(r, p->problem_mark), NULL, "YAML error: %s; a tab cannot indent, use spaces", problem);
   } else if (p->context) {
@@ -327,7 +328,7 @@ static PetscErrorCode remember_anchor(reader *r, const yaml_char_t *name, docume
   *i = -1;
   if (!name) PetscFunctionReturn(PETSC_SUCCESS);
   const char *copy = document_intern(r->b->doc, (const char *)name);
-  PetscCheck(copy, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for an anchor");
+  PetscCheck(copy, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for an anchor; use a smaller scene or a larger machine");
   PetscCall(yaml_names_put(&r->anchor_index, copy, r->n_anchors, &found));
   if (found < 0) {
     if (r->n_anchors == r->anchor_capacity) {
@@ -349,8 +350,8 @@ static PetscErrorCode read_alias(reader *r, document_node **out)
   const int           i    = yaml_names_find(&r->anchor_index, name);
 
   PetscFunctionBegin;
-  if (i < 0) diagnostics_add(r->b->d, mark, NULL, "the anchor \"&%.100s\" is not defined before this alias", name);
-  else if (r->anchors[i].is_open) diagnostics_add(r->b->d, mark, NULL, "the alias \"*%.100s\" is inside its own anchor", name);
+  if (i < 0) diagnostics_add(r->b->d, mark, NULL, "the anchor \"&%.100s\" is not defined before this alias; define it above", name);
+  else if (r->anchors[i].is_open) diagnostics_add(r->b->d, mark, NULL, "the alias \"*%.100s\" is inside its own anchor; remove it", name);
   if (i < 0 || r->anchors[i].is_open) PetscCall(add_node(r, DOCUMENT_NULL, mark, NULL, out));
   else PetscCall(add_copy(r, r->anchors[i].node, mark, r->b->depth, out));
   next_event(r);
@@ -367,7 +368,8 @@ static PetscErrorCode read_include(reader *r, document_mark mark, const char *ta
   PetscFunctionBegin;
   *out      = NULL;
   file.name = yaml_file_relative(r->b->doc, r->file->name, target);
-  PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the name of an included file");
+  PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for the name of an included file; use a smaller scene or a larger machine");
   if (++r->b->n_includes > YAML_MAX_INCLUDES) {
     abort_reading(r, mark, "too many files are included");
   } else {
@@ -420,7 +422,7 @@ static PetscErrorCode read_scalar(reader *r, document_node **out)
 
   PetscFunctionBegin;
   check_tag(r, r->event.data.scalar.tag, DOCUMENT_SCALAR, mark);
-  if (strlen(text) != r->event.data.scalar.length) diagnostics_add(r->b->d, mark, NULL, "the text contains a zero character");
+  if (strlen(text) != r->event.data.scalar.length) diagnostics_add(r->b->d, mark, NULL, "the text contains a zero character; remove it");
   if (tag == TAG_INCLUDE) {
     ++r->b->depth;
     PetscCall(read_include(r, mark, text, out));
@@ -620,7 +622,7 @@ static PetscErrorCode read_documents(reader *r, document_node **out)
   next_event(r); /* stream start */
   next_event(r); /* document start, or the stream's end */
   if (!r->is_broken && r->event.type == YAML_STREAM_END_EVENT) {
-    diagnostics_add(r->b->d, (document_mark){r->file->name, 1, 1}, NULL, "the file contains no keys");
+    diagnostics_add(r->b->d, (document_mark){r->file->name, 1, 1}, NULL, "the file contains no keys; expected the keys of a job");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   next_event(r);
@@ -638,7 +640,8 @@ static PetscErrorCode read_stream(budget *b, const yaml_file *file, document_nod
 
   PetscFunctionBegin;
   *out = NULL;
-  PetscCheck(yaml_parser_initialize(&r.parser), PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a YAML parser");
+  PetscCheck(yaml_parser_initialize(&r.parser), PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for a YAML parser; use a smaller scene or a larger machine");
   yaml_parser_set_input_string(&r.parser, (const unsigned char *)(file->bytes ? file->bytes : ""), file->n);
   const PetscErrorCode code = read_documents(&r, out);
   if (r.has_event) yaml_event_delete(&r.event);
@@ -656,8 +659,10 @@ PetscErrorCode yaml_read_text_into(const char *name, const char *text, size_t n,
 
   PetscFunctionBegin;
   *value = NULL;
-  PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a file's name");
-  if (n > YAML_MAX_BYTES) diagnostics_add(d, (document_mark){file.name, 1, 1}, NULL, "it is larger than 16 MiB, the limit for jobs");
+  PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for a file's name; use a smaller scene or a larger machine");
+  if (n > YAML_MAX_BYTES)
+    diagnostics_add(d, (document_mark){file.name, 1, 1}, NULL, "it is larger than 16 MiB, the limit for jobs; shorten it");
   else PetscCall(read_stream(&b, &file, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -680,7 +685,8 @@ PetscErrorCode yaml_read_file(const char *path, document *doc, diagnostics *d)
   const char    *problem;
 
   PetscFunctionBegin;
-  PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a file's name");
+  PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for a file's name; use a smaller scene or a larger machine");
   PetscCall(yaml_file_load(doc, file.name, YAML_MAX_BYTES, &file, &problem));
   b.n_bytes = file.n;
   if (problem) {

@@ -28,17 +28,17 @@ grep '^penalty,rod,rod,' "$work/rows" | grep -q "use formulation: exact or conve
 sed 's/between: \[x, y\], friction: 0.5/between: [x, y], contact: false/' "$work/cells/penalty_rod_rod.yaml" >"$work/apart.yaml"
 grep -q 'x, y\], contact: false' "$work/apart.yaml" && status 0 "$program" check "$work/apart.yaml" && pass "the remedy in the message works"
 # The check detects modified records.
-judge() { # FORMULATION RUN
-  awk -F, -v formulation="$1" -v k=1e4 -v speed=0.4 -v drop=0.003 -v step=4e-3 -v gap=0.002 -v falls=rigid -v on=rod -f validation/matrix/judge.awk "$2/history.csv" \
+check_run() { # FORMULATION RUN
+  awk -F, -v formulation="$1" -v k=1e4 -v speed=0.4 -v drop=0.003 -v step=4e-3 -v gap=0.002 -v falls=rigid -v on=rod -f validation/matrix/check.awk "$2/history.csv" \
     $(for m in "$2"/measure/*.csv; do echo "name=$(basename "$m" .csv) $m"; done) >"$work/out"
 }
 tampered() { # COLUMN VALUE TEXT: in the 30th row of the history
   rm -rf "$work/bad"; cp -r "$work/cells/exact_rigid_rod" "$work/bad"
   awk -F, -v OFS=, -v name="$1" -v value="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) { split($i, word, " "); if (word[1] == name) k = i } } NR == 30 { $k = value } 1' \
     "$work/cells/exact_rigid_rod/history.csv" >"$work/bad/history.csv"
-  judge exact "$work/bad"; says "fails"; says "$3"
+  check_run exact "$work/bad"; says "fails"; says "$3"
 }
-judge exact "$work/cells/exact_rigid_rod"; says "holds"
+check_run exact "$work/cells/exact_rigid_rod"; says "holds"
 tampered momentum_y 1e-3 "momentum is off"
 tampered cone_violation 1e-6 "friction leaves its cone"
 tampered penetration 2.5e-3 "bodies overlap"
@@ -46,8 +46,8 @@ tampered retries 1 "steps are halved"
 # The upper body passes through the lower one, according to its table of positions.
 rm -rf "$work/bad"; cp -r "$work/cells/exact_rigid_rod" "$work/bad"
 awk -F, -v OFS=, 'NR > 1 { $3 -= 0.5 * 9.81 * $2 * $2 } 1' "$work/cells/exact_rigid_rod/measure/x.csv" >"$work/bad/measure/x.csv"
-judge exact "$work/bad"; says "fails"; says "what falls sinks by"
-pass "judge.awk detects modified results"
+check_run exact "$work/bad"; says "fails"; says "what falls sinks by"
+pass "check.awk detects modified results"
 # The record of contacts is independent of the history: every force of every step is inside its cone, and the sums equal the measures.
 if command -v h5dump >/dev/null; then
   numbers() { h5dump -y -w 0 -m %.17g -d "/fields/contact/points/$1" "$2" | sed -n '/ DATA {/,/}/{p;/}/q}' | grep -v '[{}]' | tr ',' '\n' | tr -d ' ' | grep . ; }

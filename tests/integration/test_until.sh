@@ -64,7 +64,7 @@ wrong() { # arguments: text of until, expected message
   status 2 $run --out "$work/wrong-run" --set "until=$1"; says "$2"; [ ! -e "$work/wrong-run" ] || fail "has written files"
 }
 wrong 'sped < 1' 'until[0].when: no measure is called "sped"; did you mean "speed"?'
-wrong '[t > 1, {when: "temperature < 1"}]' 'until[1].when: no measure is called "temperature"; give a name of measure:, t or step'
+wrong '[t > 1, {when: "temperature < 1"}]' 'until[1].when: no measure is called "temperature"; give the name of an entry of measure:, t or step'
 wrong '[{when: "speed <"}]' 'unexpected end'
 wrong '[{wen: "speed < 1"}]' 'did you mean "when"'
 wrong '[{when: "speed < 1", for: -1}]' 'until[0].for'

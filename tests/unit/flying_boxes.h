@@ -15,7 +15,7 @@ enum { MOST = 12, TIMES = 3 };
 typedef struct {
   int                  n;
   int32_t              triangle[3 * MOST * BOX_TRIANGLES], edge[2 * MOST * BOX_EDGES], body[MOST * BOX_NODES];
-  bool                 meets[(MOST + 1) * (MOST + 1)]; /* the last body is that of walls */
+  bool                 can_touch[(MOST + 1) * (MOST + 1)]; /* the last body is that of walls */
   double               x[3 * MOST * BOX_NODES], v[3 * MOST * BOX_NODES], inverse_mass[MOST * BOX_NODES];
   broad_phase_surfaces s;
   int                  n_rigid, n_walls; /* none as thrown */
@@ -87,7 +87,7 @@ static inline void throw(boxes * w, int n, double speed, uint64_t seed)
       w->inverse_mass[b * BOX_NODES + i] = random_range(seed, (uint64_t)(b * BOX_NODES + i), 4, 0.5, 2.0);
     }
   }
-  for (int k = 0; k < (n + 1) * (n + 1); ++k) w->meets[k] = true;
+  for (int k = 0; k < (n + 1) * (n + 1); ++k) w->can_touch[k] = true;
   for (int i = 0; i < n * BOX_NODES; ++i) w->rigid[i] = -1;
   w->s = (broad_phase_surfaces){.n_vertices  = n * BOX_NODES,
                                 .n_points    = n * BOX_NODES,
@@ -97,7 +97,7 @@ static inline void throw(boxes * w, int n, double speed, uint64_t seed)
                                 .triangle    = w->triangle,
                                 .n_bodies    = n + 1,
                                 .body        = w->body,
-                                .meets       = w->meets};
+                                .can_touch   = w->can_touch};
 }
 
 /* ---- an independent test of intersection: edge against triangle by the signs of volumes, in quadruple precision ---- */

@@ -67,7 +67,7 @@ static void wisp_move(wisp *w, int step)
 
 static PetscErrorCode measure(int64_t n, int threads, bool is_moving, double *seconds)
 {
-  const bool        meets = true;
+  const bool        can_touch = true;
   wisp              w;
   fibre_contact    *c;
   const fibre_spot *spot;
@@ -81,7 +81,7 @@ static PetscErrorCode measure(int64_t n, int threads, bool is_moving, double *se
                          .radius     = w.thickness,
                          .n_bodies   = 1,
                          .body       = w.body,
-                         .meets      = &meets};
+                         .can_touch  = &can_touch};
   team_set_threads(threads);
   PetscCall(fibre_contact_create(&set, &c));
   *seconds = INFINITY;

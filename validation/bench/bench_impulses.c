@@ -92,8 +92,8 @@ static void connect(balls *b, int which)
 /* kind 0: soft with soft; 1: the first is rigid; 2: the first alone, on a wall. */
 static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
 {
-  const char *const  names[]  = {"soft, soft", "rigid, soft", "soft, wall"};
-  const bool         meets[9] = {true, true, true, true, true, true, true, true, true};
+  const char *const  names[]      = {"soft, soft", "rigid, soft", "soft, wall"};
+  const bool         can_touch[9] = {true, true, true, true, true, true, true, true, true};
   const double       edge = M_PI / 2.0 / (double)n, speed = (GAP + 2.0 * edge) / DT;
   const impulse_wall wall = {.point = {0.0, 0.0, -1.0 - GAP}, .normal = {0.0, 0.0, 1.0}, .body = 2};
   impulse_rigid      rigid;
@@ -115,7 +115,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
                                                     .triangle    = b.triangle,
                                                     .n_bodies    = 3,
                                                     .body        = b.body,
-                                                    .meets       = meets},
+                                                    .can_touch   = can_touch},
                                    .inverse_mass = b.inverse_mass,
                                    .n_rigid      = kind == 1,
                                    .n_walls      = kind == 2,
@@ -138,7 +138,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
     if (repeat == 0) continue; /* the first one allocates */
     int64_t n_contacts;
     (void)impulses_contacts(a, &n_contacts);
-    printf("%-12s %8lld triangles: %7.1f ms, %3lld iterations, %6.2f ms each; %lld meetings, %lld near, %lld contacts, %lld "
+    printf("%-12s %8lld triangles: %7.1f ms, %3lld iterations, %6.2f ms each; %lld colliding pairs, %lld near, %lld contacts, %lld "
            "queries, %lld searches; %lld zones of %lld in %lld rounds; %s\n",
            names[kind], (long long)(n_balls * b.n_triangles), 1e3 * seconds, (long long)r.n_iterations,
            1e3 * seconds / fmax(1.0, (double)(r.n_iterations + r.n_zone_rounds)), (long long)r.n_collisions, (long long)r.n_near,

@@ -3,7 +3,7 @@
 # Odd numbers: the bodies fall on a static floor. Even numbers: they collide in free flight, without gravity and floor.
 # monolith: in scenes 3, 35, 67, ... they fall on a block of sand on the floor.
 # Units of length and time are the size s of the bodies and T = sqrt(s/g). Bounding spheres are disjoint at the start, with gaps of at most s/4.
-# Comments of the job are read by judge.awk: "# floor ..." and one line "# body INDEX INRADIUS LARGEST KIND" for each body, with its index in the job,
+# Comments of the job are read by check.awk: "# floor ..." and one line "# body INDEX INRADIUS LARGEST KIND" for each body, with its index in the job,
 # the radius of a ball inside the body about its centre of mass, and that of a large ball inside the body.
 function number_between(a, b) { return a + (b - a) * rand() }
 function whole_between(a, b) { return int(number_between(a, b + 1 - 1e-9)) }

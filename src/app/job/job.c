@@ -297,8 +297,9 @@ static void check_time(const job *j, const document_node *root, diagnostics *d)
   if (!time || !t || !(t->step > 0) || !(t->end > 0)) return;
   const document_node *end = document_find(time, "end"), *frame = document_find(time, "frame");
   if (end && t->end < t->step * (1 - 1e-9))
-    diagnostics_add(d, end->mark, "time.end", "%g s is less than time.step = %g s", t->end, t->step);
-  if (end && t->end / t->step > 1e12) diagnostics_add(d, end->mark, "time.end", "more than 1e12 steps of time.step = %g s", t->step);
+    diagnostics_add(d, end->mark, "time.end", "%g s is less than time.step = %g s; increase it, or shorten the step", t->end, t->step);
+  if (end && t->end / t->step > 1e12)
+    diagnostics_add(d, end->mark, "time.end", "more than 1e12 steps of time.step = %g s; decrease it, or lengthen the step", t->step);
   /* Relative error of decimal numbers such as 0.0333333, at most a hundredth of a step. */
   const double ratio = t->frame / t->step, n = fmax(1.0, nearbyint(ratio));
   if (frame && t->frame > 0 && fabs(ratio - n) > fmin(0.01, 1e-6 * n))
@@ -446,7 +447,8 @@ static PetscErrorCode store_stiffness(job *j, const document_node *mapping, doub
   PetscFunctionBegin;
   if (!isfinite(k) || !node) PetscFunctionReturn(PETSC_SUCCESS);
   node->text = document_intern(j->document, key_text_of_real(k, text));
-  PetscCheck(node->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the resolved job");
+  PetscCheck(node->text, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for the resolved job; use a smaller scene or a larger machine");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -34,7 +34,7 @@ typedef struct {
 
 struct until {
   const measures *values;
-  memo           *memo;
+  named_state    *named_state;
   warning_list   *warnings;
   int             n, n_measures;
   condition      *condition;
@@ -69,7 +69,9 @@ static PetscErrorCode check_condition(const key_item *item, int i, int n, const 
       diagnostics_add_under(d, item->node, path, "when", "\"%s\": %s at character %d", spec->when, message, place + 1);
     else if (nearest)
       diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; did you mean \"%s\"?", word, nearest);
-    else diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; give a name of measure:, t or step", word);
+    else
+      diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; give the name of an entry of measure:, t or step",
+                            word);
   }
   expression_destroy(&e);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,7 +106,7 @@ static PetscErrorCode condition_create(const until_condition *spec, int n, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, warning_list *warnings,
+PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, named_state *m, warning_list *warnings,
                             until **out)
 {
   const char **names __attribute__((cleanup(memory_free))) = NULL;
@@ -112,7 +114,7 @@ PetscErrorCode until_create(const key_list *list, const key_list *measured, cons
   PetscFunctionBegin;
   PetscCall(memory_alloc("until", 1, sizeof **out, out));
   until *u = *out;
-  *u       = (until){.values = values, .memo = m, .warnings = warnings, .n = list->n, .n_measures = measured->n};
+  *u       = (until){.values = values, .named_state = m, .warnings = warnings, .n = list->n, .n_measures = measured->n};
   PetscCall(MEMORY_ALLOC("until", ARRAY(u->condition, u->n), ARRAY(u->variable, u->n_measures + N_OWN)));
   PetscCall(variable_names(measured, &n, &names));
   for (int i = 0; i < u->n; ++i) PetscCall(condition_create(list->item[i].value, n, names, &u->condition[i]));
@@ -131,7 +133,7 @@ void until_destroy(until **u)
 enum { NAME = EXPRESSION_MAX_LENGTH + 100 };
 
 /* The key contains the whole condition: a changed condition starts anew. */
-static const char *memo_name(const char *what, const until_condition *c, char name[NAME])
+static const char *named_state_name(const char *what, const until_condition *c, char name[NAME])
 {
   snprintf(name, NAME, "until %s %.*s|%.17g|%.17g", what, EXPRESSION_MAX_LENGTH, c->when, c->hold, c->after);
   return name;
@@ -154,14 +156,14 @@ static PetscErrorCode step_condition(until *u, const condition *c, const sim_clo
   char         name[NAME];
   bool         is_finite;
   const double x       = expression_value_checked(c->when, u->variable, &is_finite),
-               since   = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
+               since   = named_state_get(u->named_state, named_state_name("since", c->spec, name), -1.0);
   const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN counts as false */
   const double start   = !is_true ? -1.0 : since < 0.0 ? now->time : since;
   PetscFunctionBegin;
   if (!is_finite) warn_not_finite(u, c, now->time);
-  PetscCall(memo_set(u->memo, name, start));
+  PetscCall(named_state_set(u->named_state, name, start));
   *is_met = is_true && now->time - start >= c->spec->hold - 1e-6 * now->dt;
-  if (*is_met) PetscCall(memo_set(u->memo, memo_name("met", c->spec, name), 1.0));
+  if (*is_met) PetscCall(named_state_set(u->named_state, named_state_name("met", c->spec, name), 1.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,7 +188,7 @@ bool until_met(const until *u, size_t size, char *text)
   char name[NAME];
   for (int i = 0; i < u->n; ++i) {
     const until_condition *c = u->condition[i].spec;
-    if (memo_get(u->memo, memo_name("met", c, name), 0.0) == 0.0) continue;
+    if (named_state_get(u->named_state, named_state_name("met", c, name), 0.0) == 0.0) continue;
     const int n = snprintf(text, size, "%s", c->when), m = n > 0 && (size_t)n < size ? n : 0;
     if (c->hold > 0.0 && m > 0) snprintf(text + m, size - (size_t)m, " for %g s", c->hold);
     return true;

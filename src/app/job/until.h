@@ -6,7 +6,7 @@
 #include "core/warning_list.h"
 #include "sim/measure/clock.h"
 #include "sim/measure/measure.h"
-#include "sim/measure/memo.h"
+#include "sim/measure/named_state.h"
 
 /* One condition of a job. */
 typedef struct {
@@ -19,9 +19,9 @@ typedef struct until until;
 /* `list` and `measured`: until: and measure: of a job. Errors about the conditions go to `d`. */
 PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d);
 /* Create the conditions of a job that passed until_check. The times for which conditions have been true, and the condition that was
- * met, are stored in `m`. Therefore a resumed run ends at the same step as an uninterrupted run. A condition that is not a finite number although all measures in it are gets the
- * warning "until-not-finite" in `warnings`. Borrows all arguments. */
-PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, warning_list *warnings,
+ * met, are stored in `m`. Therefore a resumed run ends at the same step as an uninterrupted run. If a condition is not a finite number
+ * although all its measures are finite, the warning "until-not-finite" is added to `warnings`. Borrows all arguments. */
+PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, named_state *m, warning_list *warnings,
                             until **out);
 void           until_destroy(until **u);
 /* Evaluate the conditions after a step. Call it after the measures that are due have been recorded. *is_met: the run ends. */

@@ -108,7 +108,7 @@ struct run {
   scene           *scene;
   formulation     *formulation;
   field_table     *fields;
-  memo            *memo;
+  named_state     *named_state;
   measures        *measures;
   until           *until;
   quality_monitor *monitor;
@@ -1034,9 +1034,9 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   PetscCall(run_state_create(&r->state, r->fields));
   PetscCall(quality_monitor_create(r->scene, r->formulation, r->fields, &r->monitor));
   *r->state.dt = r->job->scene.time->step;
-  PetscCall(memo_create(r->fields, &r->memo));
-  PetscCall(measures_create(r->scene, &r->job->measure, r->formulation, r->memo, &r->measures));
-  PetscCall(until_create(&r->job->until, &r->job->measure, r->measures, r->memo, r->scene->warnings, &r->until));
+  PetscCall(named_state_create(r->fields, &r->named_state));
+  PetscCall(measures_create(r->scene, &r->job->measure, r->formulation, r->named_state, &r->measures));
+  PetscCall(until_create(&r->job->until, &r->job->measure, r->measures, r->named_state, r->scene->warnings, &r->until));
   PetscCall(run_check_frame_fields(r, d));
   PetscCall(field_snapshot_create(&r->snapshot));
   *out = r;
@@ -1214,7 +1214,7 @@ void run_destroy(run **r)
   run_close_outputs(*r);
   until_destroy(&(*r)->until);
   (void)measures_destroy(&(*r)->measures);
-  memo_destroy(&(*r)->memo);
+  named_state_destroy(&(*r)->named_state);
   quality_monitor_destroy(&(*r)->monitor);
   formulation_destroy(&(*r)->formulation);
   scene_destroy(&(*r)->scene);

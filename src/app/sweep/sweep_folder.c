@@ -380,7 +380,8 @@ static PetscErrorCode read_case_row(const cases_file *f, int64_t row, sweep_plan
   PetscCall(document_alloc(plan->owner, (size_t)(plan->n_settings + 1) * sizeof *c->overrides, &c->overrides));
   for (int i = 0; i < plan->n_parameters; ++i) {
     c->value[i] = document_intern(plan->owner, get_cell(f, row, f->parameter[i]));
-    PetscCheck(c->value[i], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the cases of a sweep");
+    PetscCheck(c->value[i], PETSC_COMM_SELF, PETSC_ERR_MEM,
+               "out of memory: the table of cases does not fit; split the sweep or use a larger machine");
   }
   for (int i = 0; i < plan->n_settings; ++i) {
     const int   of   = find_name(plan->n_parameters, plan->parameter, plan->setting[i]);
@@ -420,7 +421,8 @@ static PetscErrorCode read_names(const char *dir, const char *path, sweep_plan *
   PetscCall(read_file(dir, "base.yaml", &base, &text));
   (*out)->base      = document_intern((*out)->owner, base);
   (*out)->base_text = document_intern((*out)->owner, text);
-  PetscCheck((*out)->base && (*out)->base_text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a sweep");
+  PetscCheck((*out)->base && (*out)->base_text, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for a sweep; use a smaller scene or a larger machine");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -115,7 +115,7 @@ static int sweep_build_add_parameter(sweep_build *b, const char *name, document_
       return -1;
     }
   if (b->n_parameters == SWEEP_MAX_NAMES) {
-    diagnostics_add(b->d, mark, name, "more than %d parameters", SWEEP_MAX_NAMES);
+    diagnostics_add(b->d, mark, name, "more than %d parameters; remove some of them", SWEEP_MAX_NAMES);
     return -1;
   }
   b->parameter[b->n_parameters] = (build_parameter){.name = name, .mark = mark, .is_key = sweep_build_is_job_key(name), .is_numeric = true};
@@ -240,7 +240,8 @@ static PetscErrorCode finish_dimension(sweep_build *b, build_dimension *d)
     PetscCall(document_write_flow(d->value[i], &text));
     d->text[i] = document_intern(b->doc, text);
     memory_free(&text);
-    PetscCheck(d->text[i], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the values of a sweep");
+    PetscCheck(d->text[i], PETSC_COMM_SELF, PETSC_ERR_MEM,
+               "out of memory: no space for the values of a sweep; use a smaller scene or a larger machine");
     const document_node *v = d->value[i];
     if (v->kind != DOCUMENT_SCALAR || v->is_quoted || key_text_real(v->text, &d->number[i]) != KEY_TEXT_OK) {
       d->number[i]                                       = NAN;
@@ -271,12 +272,14 @@ static int64_t count_range_values(sweep_build *b, const char *name, const docume
 {
   const double span = (r->bounds.to - r->bounds.from) / r->step;
   if (!(r->step != 0.0) || !(span >= 0.0)) {
-    diagnostics_add_under(b->d, node, name, "range.step", "steps of %g from %g never reach %g", r->step, r->bounds.from, r->bounds.to);
+    diagnostics_add_under(b->d, node, name, "range.step", "steps of %g from %g never reach %g; choose another step", r->step,
+                          r->bounds.from, r->bounds.to);
     return 0;
   }
   const double n = floor(span * (1 + 1e-12) + 1e-12) + 1;
   if (n > SWEEP_MAX_CASES) {
-    diagnostics_add_under(b->d, node, name, "range.step", "gives %.0f values; a sweep may have at most %d cases", n, SWEEP_MAX_CASES);
+    diagnostics_add_under(b->d, node, name, "range.step", "gives %.0f values; a sweep may have at most %d cases; increase the step", n,
+                          SWEEP_MAX_CASES);
     return 0;
   }
   return (int64_t)n;
@@ -290,7 +293,8 @@ static PetscErrorCode read_range(sweep_build *b, const char *name, document_mark
 
   PetscFunctionBegin;
   if (has_step == has_count) diagnostics_add_under(b->d, node, name, "range", "expected either count or step");
-  else if (r->bounds.from == r->bounds.to) diagnostics_add_under(b->d, node, name, "range.to", "is equal to from");
+  else if (r->bounds.from == r->bounds.to)
+    diagnostics_add_under(b->d, node, name, "range.to", "is equal to range.from, %g; give two different limits", r->bounds.from);
   else if (has_step) n = count_range_values(b, name, node, r);
   PetscCall(add_dimension(b, 1, &name, &mark, mark, n, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
@@ -308,7 +312,8 @@ static PetscErrorCode read_log_range(sweep_build *b, const char *name, document_
   build_dimension *d;
 
   PetscFunctionBegin;
-  if (l->bounds.from == l->bounds.to) diagnostics_add_under(b->d, node, name, "log.to", "is equal to from");
+  if (l->bounds.from == l->bounds.to)
+    diagnostics_add_under(b->d, node, name, "log.to", "is equal to log.from, %g; give two different limits", l->bounds.from);
   PetscCall(add_dimension(b, 1, &name, &mark, mark, l->count, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < l->count; ++i) {
@@ -546,7 +551,7 @@ static bool sort_derived(sweep_build *b, int i, char *state, int *n, const char 
     while (chain[from] != chain[depth]) ++from;
     for (int k = from; k <= depth && used < sizeof words; ++k)
       used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", k > from ? " -> " : "", chain[k]);
-    diagnostics_add(b->d, b->parameter[b->n_varied + i].mark, "let", "circular definition: %s", words);
+    diagnostics_add(b->d, b->parameter[b->n_varied + i].mark, "let", "circular definition: %s; remove one of these references", words);
     return false;
   }
   state[i] = 1;
@@ -683,7 +688,8 @@ static void add_setting(sweep_build *b, build_setting s)
       diagnostics_add(b->d, s.mark, s.key, "is set twice, first by %s in line %d", b->setting[i].key, b->setting[i].mark.line);
       return;
     }
-  if (b->n_settings == SWEEP_MAX_NAMES) diagnostics_add(b->d, s.mark, s.key, "more than %d keys are set", SWEEP_MAX_NAMES);
+  if (b->n_settings == SWEEP_MAX_NAMES)
+    diagnostics_add(b->d, s.mark, s.key, "more than %d keys are set; remove some of them", SWEEP_MAX_NAMES);
   else b->setting[b->n_settings++] = s;
 }
 
@@ -914,7 +920,7 @@ static PetscErrorCode sweep_build_read(const char *path, bool is_copy, diagnosti
   PetscCall(yaml_read_file(path, b->doc, d));
   b->root = document_root(b->doc);
   b->path = document_intern(b->doc, path);
-  PetscCheck(b->path, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
+  PetscCheck(b->path, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for a path; use a smaller scene or a larger machine");
   document_node *base = (document_node *)document_find(b->root, "base");
   if (is_copy && base && base->kind == DOCUMENT_SCALAR) base->text = "base.yaml"; /* the original path may be invalid here */
   PetscCall(key_table_read(&sweep_file_table, b->doc, b->root, "", d, &file));
@@ -1236,7 +1242,8 @@ static PetscErrorCode fill_head(const sweep_build *b, const document *base, swee
     plan->base_text = document_intern(plan->owner, text);
     memory_free(&text);
   }
-  PetscCheck(plan->text && (plan->base_text || !base), PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a sweep");
+  PetscCheck(plan->text && (plan->base_text || !base), PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "out of memory: no space for a sweep; use a smaller scene or a larger machine");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1260,7 +1267,8 @@ static PetscErrorCode fill_cases(const sweep_build *b, const selection *s, sweep
     }
     for (int k = b->n_varied; k < b->n_parameters; ++k) {
       c->value[k] = document_intern(plan->owner, key_text_of_real(s->vars[i * b->n_parameters + k], text));
-      PetscCheck(c->value[k], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the cases of a sweep");
+      PetscCheck(c->value[k], PETSC_COMM_SELF, PETSC_ERR_MEM,
+                 "out of memory: no space for the cases of a sweep; use a smaller scene or a larger machine");
     }
     PetscCall(compute_case_id(plan->owner, b->n_varied, plan->parameter, order, c->value, &c->id));
   }

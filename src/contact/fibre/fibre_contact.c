@@ -463,7 +463,7 @@ static PetscErrorCode create_broad_phase(const fibre_set *set, fibre_contact *c)
                                       .edge       = c->segment,
                                       .n_bodies   = set->n_bodies,
                                       .body       = body,
-                                      .meets      = set->meets};
+                                      .can_touch  = set->can_touch};
   code                             = broad_phase_create(&edges, &c->broad);
   memory_free(&body);
   PetscCall(code);

@@ -30,8 +30,8 @@ typedef struct {
   const int32_t *strand;              /* [n_segments] number of the strand */
   const double  *radius;              /* [n_segments] > 0 [m] */
   int32_t        n_bodies;
-  const int32_t *body;  /* [n_segments] */
-  const bool    *meets; /* [n_bodies][n_bodies] symmetric; the diagonal enables self-contact */
+  const int32_t *body;      /* [n_segments] */
+  const bool    *can_touch; /* [n_bodies][n_bodies] symmetric; the diagonal enables self-contact */
 } fibre_set;
 
 /* A feature of a strand is the inside of a segment, the first vertex of a segment, or the last vertex of the strand. The two segments, the
@@ -80,7 +80,7 @@ static inline double fibre_arc_between(const fibre_contact *c, int32_t i, double
   const double d = fabs(fibre_arc(c, i, s) - fibre_arc(c, j, t));
   return fmin(d, c->turn[i] - d);
 }
-/* PETSC_ERR_ARG_OUTOFRANGE if a node or body does not exist, or a radius is not positive. */
+/* Errors: out of memory; PETSC_ERR_ARG_OUTOFRANGE if a node or body does not exist, or a radius is not positive. */
 PetscErrorCode fibre_contact_create(const fibre_set *set, fibre_contact **out);
 void           fibre_contact_destroy(fibre_contact **c);
 /* Contacts with a gap of at most `margin` >= 0 [m] at x0, and swept contacts from x0 to x1 (NULL: none), [n_nodes][3] each: *out [*n],

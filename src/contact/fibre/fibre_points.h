@@ -18,7 +18,7 @@ typedef struct {
   int64_t point, id; /* index of the point in its body in this step, and its persistent identity */
   double  at;        /* position along the segment, in [0, 1); 1 at the end of the strand */
   double  x[3];      /* position of the point [m] */
-  double  axis[3];   /* closest point of the axis [m] */
+  double  axis[3];   /* point of the fibre axis closest to x [m] */
   double  normal[3]; /* unit, from the fibre to the point */
   double  radius;    /* radius of the ball [m] */
   double  gap;       /* normal . (x - axis) - radii [m] */
@@ -27,9 +27,12 @@ typedef struct {
 typedef struct fibre_points fibre_points; /* work space, reused in every step */
 PetscErrorCode              fibre_points_create(fibre_points **out);
 void                        fibre_points_destroy(fibre_points **p);
-/* Contacts of the points of a body with the segments of c whose body is set in touches [n_bodies]: *out [*n], owned by p until the next
- * call. Nodes move from x0 to x1 [n_nodes][3], finite; points move with their current velocity or, if set, with s->v. The result is not
- * sorted, but does not depend on the number of threads. */
+/* Find the contacts between the points of body body_of_points and the segments of c. Segments of body i are used if touches[i], touches
+ * [n_bodies]. Result: *out [*n], owned by p and valid until the next call. It is not sorted, but does not depend on the number of threads.
+ *   x0, x1  [n_nodes][3] finite positions of the nodes of c at the start and the end of the step [m]
+ *   s       points move with the velocities s->v, or with their current velocities if s->v is NULL
+ *   margin  largest gap of a contact at the start of the step [m]
+ * Error: out of memory. */
 PetscErrorCode fibre_points_run(fibre_points *p, const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
                                 const contact_scene *s, int32_t body_of_points, double margin, int64_t *n, const fibre_point_spot **out);
 #endif

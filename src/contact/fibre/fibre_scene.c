@@ -195,11 +195,11 @@ static PetscErrorCode find_ends(fibre_scene *f, const int32_t *segment)
 static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *bodies, const contact_law *law)
 {
   int32_t *segment, *strand, *of_body;
-  bool    *meets;
+  bool    *can_touch;
   int32_t  n_strands = 0;
   PetscFunctionBeginUser;
   PetscCall(MEMORY_ALLOC("fibres", ARRAY(segment, 2 * f->n_segments), ARRAY(strand, f->n_segments), ARRAY(of_body, f->n_segments),
-                         ARRAY(meets, (int64_t)n_bodies * n_bodies)));
+                         ARRAY(can_touch, (int64_t)n_bodies * n_bodies)));
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
     body_segments     s;
@@ -218,10 +218,10 @@ static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *b
     n_strands += most + 1;
   }
   PetscCall(find_ends(f, segment));
-  for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) meets[i] = !law[i].never_touch;
-  const fibre_set set  = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, meets};
+  for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) can_touch[i] = !law[i].never_touch;
+  const fibre_set set  = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, can_touch};
   PetscErrorCode  code = fibre_contact_create(&set, &f->contact);
-  MEMORY_FREE(&segment, &strand, &of_body, &meets);
+  MEMORY_FREE(&segment, &strand, &of_body, &can_touch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-/* Geometric impulses, see impulses.h: near pass, collision pass and zones pass of one step. Data: a list of colliding pairs (`meeting`),
+/* Geometric impulses, see impulses.h: near pass, collision pass and zones pass of one step. Data: a list of `colliding_pair`,
  * and a union-find structure of the units that move together (impact zones). Caller: the `hybrid` step. */
 #include "contact/impulse/impulses.h"
 #include "geometry/collision/ccd.h"
@@ -84,22 +84,22 @@ static void impact_zones_sort(impact_zones *z)
 /* A unit is a vertex of no rigid body, a rigid body, or a wall; it moves independently of other units. Units are numbered in this
  * order. */
 
-typedef enum { MEETING_POINT_TRIANGLE, MEETING_EDGE_EDGE, MEETING_POINT_WALL } meeting_kind;
+typedef enum { PAIR_POINT_TRIANGLE, PAIR_EDGE_EDGE, PAIR_POINT_WALL } pair_kind;
 
 /* Two colliding features: gap = normal . (sum of weight x). For a point and a wall, weight[0] is 1 and the other vertices are
  * unused. */
 typedef struct {
-  int32_t      node[4], side[2]; /* side: rigid body of the first and of the second feature; -1: none; -2: a wall */
-  int32_t      first, second;    /* numbers of the two features, or of vertex and wall */
-  meeting_kind kind;
-  double       weight[4], normal[3], gap;
-  double       arm[2][3]; /* from the center of the rigid body to the contact point of the feature, at the start of the step */
-  double       j, friction[3], work[2]; /* sum of the impulses applied so far: normal, friction; work of each */
-  bool         is_sliding;
-} meeting;
+  int32_t   node[4], side[2]; /* side: rigid body of the first and of the second feature; -1: none; -2: a wall */
+  int32_t   first, second;    /* numbers of the two features, or of vertex and wall */
+  pair_kind kind;
+  double    weight[4], normal[3], gap;
+  double    arm[2][3];               /* from the center of the rigid body to the contact point of the feature, at the start of the step */
+  double    j, friction[3], work[2]; /* sum of the impulses applied so far: normal, friction; work of each */
+  bool      is_sliding;
+} colliding_pair;
 
 /* Sort key of a pair of features; it ascends in the order of the search. */
-static inline uint64_t meeting_key(meeting_kind kind, int32_t first, int32_t second)
+static inline uint64_t meeting_key(pair_kind kind, int32_t first, int32_t second)
 {
   return (uint64_t)kind << 62 | (uint64_t)(uint32_t)first << 31 | (uint64_t)(uint32_t)second;
 }
@@ -131,19 +131,19 @@ struct impulses {
   double          *turn;                 /* [n_rigid][9] A: mean velocities in the step are v + A r, r at the start of the step */
   double          *placed;               /* [n_rigid][6] motion v, w from which x1 of the vertices of the body was computed */
   impact_zones     zones;
-  candidate_list   list[3]; /* by meeting_kind; for walls only the flags are used */
+  candidate_list   list[3]; /* by pair_kind; for walls only the flags are used */
   double           slack;   /* displacement of vertices up to which the lists are valid [m]; < 0: the lists are empty */
   double           edge;    /* mean length of edges at the beginning of the step */
   int64_t          n_before, before_capacity;
   uint64_t        *before; /* [n_before] colliding pairs of features of the previous search, ascending */
   int64_t          n, capacity;
-  meeting         *found;          /* [n] */
+  colliding_pair  *found;          /* [n] */
   int64_t         *index, n_index; /* scratch of searches */
   uint64_t        *used;           /* [n_units] bits of the colours used by pairs of each unit */
   int32_t         *order, *colour; /* [n] permutation and colour of `found` */
   int64_t          order_capacity;
   int64_t          n_given, given_capacity;
-  meeting         *given; /* [n_given] pairs that received impulses, in order of application */
+  colliding_pair  *given; /* [n_given] pairs that received impulses, in order of application */
   int64_t          n_contacts, contact_capacity;
   impulse_contact *contact;
   /* The current solve. */
@@ -567,7 +567,7 @@ typedef struct {
   impulses     *a;
   const double *x0, *x1;
   ccd_limits    limits;
-  meeting_kind  kind;
+  pair_kind     kind;
   bool          is_first;       /* test all pairs; otherwise the result of the previous search is used for pairs without a changed vertex */
   bool          is_listed_anew; /* previous results are read from a->before, otherwise from the flags */
 } search;
@@ -576,7 +576,7 @@ static void nodes_of(const search *s, int64_t i, int32_t node[4])
 {
   const broad_phase_surfaces *b = &s->a->scene.surfaces;
   const broad_phase_pair      p = s->a->list[s->kind].pair[i];
-  if (s->kind == MEETING_EDGE_EDGE) {
+  if (s->kind == PAIR_EDGE_EDGE) {
     node[0] = b->edge[2 * (int64_t)p.first], node[1] = b->edge[2 * (int64_t)p.first + 1];
     node[2] = b->edge[2 * (int64_t)p.second], node[3] = b->edge[2 * (int64_t)p.second + 1];
   } else {
@@ -598,7 +598,7 @@ static bool pair_collides(const search *s, const int32_t node[4], ccd_hit *hit)
 {
   double     x0[12], x1[12];
   ccd_limits limits   = s->limits;
-  const bool is_edges = s->kind == MEETING_EDGE_EDGE;
+  const bool is_edges = s->kind == PAIR_EDGE_EDGE;
   for (int k = 0; k < 4; ++k) v3_copy(x0 + 3 * k, s->x0 + 3 * (int64_t)node[k]), v3_copy(x1 + 3 * k, s->x1 + 3 * (int64_t)node[k]);
   if (ccd_corners_are_apart(x0, x1, is_edges ? 2 : 1, limits.separation + limits.tolerance)) return false;
   for (int k = 0;; ++k) {
@@ -611,7 +611,7 @@ static bool pair_collides(const search *s, const int32_t node[4], ccd_hit *hit)
 }
 
 /* Set the lever arms from the centers of the rigid bodies to the contact points of the features at the start of the step. */
-static void set_arms(const impulses *a, meeting *m, int n_nodes, int n_first, const double *x0)
+static void set_arms(const impulses *a, colliding_pair *m, int n_nodes, int n_first, const double *x0)
 {
   for (int side = 0; side < 2; ++side) {
     double       *arm = m->arm[side];
@@ -624,12 +624,12 @@ static void set_arms(const impulses *a, meeting *m, int n_nodes, int n_first, co
   }
 }
 
-static void impulses_describe(const search *s, int64_t i, const int32_t node[4], const ccd_hit *hit, meeting *m)
+static void impulses_describe(const search *s, int64_t i, const int32_t node[4], const ccd_hit *hit, colliding_pair *m)
 {
   const impulses        *a       = s->a;
   const broad_phase_pair p       = a->list[s->kind].pair[i];
-  const int              n_first = s->kind == MEETING_EDGE_EDGE ? 2 : 1;
-  *m                             = (meeting){.first = p.first, .second = p.second, .kind = s->kind, .gap = hit->distance, .side = {-1, -1}};
+  const int              n_first = s->kind == PAIR_EDGE_EDGE ? 2 : 1;
+  *m = (colliding_pair){.first = p.first, .second = p.second, .kind = s->kind, .gap = hit->distance, .side = {-1, -1}};
   memcpy(m->node, node, sizeof m->node);
   v3_copy(m->normal, hit->normal);
   if (n_first == 2) m->weight[0] = 1.0 - hit->u, m->weight[1] = hit->u, m->weight[2] = hit->v - 1.0, m->weight[3] = -hit->v;
@@ -658,7 +658,7 @@ static PetscErrorCode remember_pairs(impulses *a)
   PetscCall(memory_reserve("colliding pairs", a->n, sizeof *a->before, &a->before_capacity, &a->before));
   a->n_before = 0;
   for (int64_t i = 0; i < a->n; ++i)
-    if (a->found[i].kind != MEETING_POINT_WALL)
+    if (a->found[i].kind != PAIR_POINT_WALL)
       a->before[a->n_before++] = meeting_key(a->found[i].kind, a->found[i].first, a->found[i].second);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -721,7 +721,7 @@ static PetscErrorCode find_wall_collisions(search *s)
 {
   impulses                   *a    = s->a;
   const broad_phase_surfaces *b    = &a->scene.surfaces;
-  candidate_list             *list = &a->list[MEETING_POINT_WALL]; /* only flags are used */
+  candidate_list             *list = &a->list[PAIR_POINT_WALL]; /* only flags are used */
   PetscFunctionBegin;
   if (a->scene.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_reserve("points behind walls", b->n_points, sizeof *list->flag, &list->n_flags, &list->flag));
@@ -733,16 +733,16 @@ static PetscErrorCode find_wall_collisions(search *s)
     for (int64_t i = 0; i < b->n_points; ++i) {
       const int32_t v = b->point ? b->point[i] : (int32_t)i;
       double        gap;
-      const bool    meets = b->n_bodies == 0 || b->meets[(int64_t)b->body[v] * b->n_bodies + wall->body];
-      list->flag[i]       = meets && !a->is_held[v] && a->leader[v] != leader && is_behind(s, wall, v, &gap);
+      const bool    has_contact = b->n_bodies == 0 || b->can_touch[(int64_t)b->body[v] * b->n_bodies + wall->body];
+      list->flag[i]             = has_contact && !a->is_held[v] && a->leader[v] != leader && is_behind(s, wall, v, &gap);
       n_hit += list->flag[i];
     }
     PetscCall(memory_reserve("colliding pairs", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
     for (int64_t i = 0; i < b->n_points && n_hit > 0; ++i) {
       if (!list->flag[i]) continue;
-      const int32_t v = b->point ? b->point[i] : (int32_t)i;
-      meeting      *m = &a->found[a->n++];
-      *m = (meeting){.node = {v, v, v, v}, .first = v, .second = w, .kind = MEETING_POINT_WALL, .weight = {1.0}, .side = {-1, -2}};
+      const int32_t   v = b->point ? b->point[i] : (int32_t)i;
+      colliding_pair *m = &a->found[a->n++];
+      *m = (colliding_pair){.node = {v, v, v, v}, .first = v, .second = w, .kind = PAIR_POINT_WALL, .weight = {1.0}, .side = {-1, -2}};
       (void)is_behind(s, wall, v, &m->gap);
       v3_copy(m->normal, wall->normal);
       if (a->scene.rigid) m->side[0] = a->scene.rigid[v];
@@ -758,9 +758,9 @@ static PetscErrorCode find_all_collisions(search *s)
 {
   PetscFunctionBegin;
   s->a->n = 0;
-  s->kind = MEETING_POINT_TRIANGLE;
+  s->kind = PAIR_POINT_TRIANGLE;
   PetscCall(find_colliding_pairs(s));
-  s->kind = MEETING_EDGE_EDGE;
+  s->kind = PAIR_EDGE_EDGE;
   PetscCall(find_colliding_pairs(s));
   if (s->a->step) PetscCall(find_wall_collisions(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -768,7 +768,7 @@ static PetscErrorCode find_all_collisions(search *s)
 
 static PetscErrorCode list_pairs(impulses *a, const double *x0, const double *x1, double margin, int64_t *bad)
 {
-  candidate_list *points = &a->list[MEETING_POINT_TRIANGLE], *edges = &a->list[MEETING_EDGE_EDGE];
+  candidate_list *points = &a->list[PAIR_POINT_TRIANGLE], *edges = &a->list[PAIR_EDGE_EDGE];
   PetscFunctionBegin;
   PetscCall(broad_phase_update(a->broad, x0, x1, margin, bad));
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -817,10 +817,10 @@ static PetscErrorCode impulse_search_again(impulses *a, double separation, int64
 
 enum { LAST = IMPULSE_COLOURS - 1 };
 
-static int units_of(const impulses *a, const meeting *m, int32_t unit[4])
+static int units_of(const impulses *a, const colliding_pair *m, int32_t unit[4])
 {
   int n = 0;
-  for (int k = 0; k < (m->kind == MEETING_POINT_WALL ? 1 : 4); ++k)
+  for (int k = 0; k < (m->kind == PAIR_POINT_WALL ? 1 : 4); ++k)
     if (!a->is_held[m->node[k]]) unit[n++] = a->unit[m->node[k]];
   return n;
 }
@@ -866,7 +866,7 @@ static PetscErrorCode impulse_contacts_keep(impulses *a)
 }
 
 /* Add one more impulse to the record of a pair; its features are those of the last impulse. */
-static void add_impulse(impulse_contact *c, const meeting *m)
+static void add_impulse(impulse_contact *c, const colliding_pair *m)
 {
   c->pressed += m->j;
   v3_axpy(c->normal, m->j, m->normal);
@@ -874,11 +874,11 @@ static void add_impulse(impulse_contact *c, const meeting *m)
   c->is_sliding = m->is_sliding;
 }
 
-static void impulses_finish(const impulses *a, impulse_contact *c, const meeting *m)
+static void impulses_finish(const impulses *a, impulse_contact *c, const colliding_pair *m)
 {
   const broad_phase_surfaces *b        = &a->scene.surfaces;
-  const bool                  is_wall  = m->kind == MEETING_POINT_WALL;
-  const int                   n_first  = m->kind == MEETING_EDGE_EDGE ? 2 : 1;
+  const bool                  is_wall  = m->kind == PAIR_POINT_WALL;
+  const int                   n_first  = m->kind == PAIR_EDGE_EDGE ? 2 : 1;
   double                      first[3] = {0.0, 0.0, 0.0}, second[3] = {0.0, 0.0, 0.0}, apart[3];
   for (int k = 0; k < 3; ++k) c->impulse[k] = c->normal[k] + c->friction[k];
   const double size = v3_norm(c->normal);
@@ -929,20 +929,20 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
 #define SETTLED 1e-3      /* iteration of friction on rigid bodies: relative change of the normal velocity at which it ends */
 enum { SWEEPS = 8, FEW = 256 /* fewer pairs are processed serially */, FEW_OF_A_COLOUR = 64 };
 
-static int n_first_of(const meeting *m) { return m->kind == MEETING_EDGE_EDGE ? 2 : 1; }
+static int n_first_of(const colliding_pair *m) { return m->kind == PAIR_EDGE_EDGE ? 2 : 1; }
 
-static impulse_law law_of(const impulses *a, const meeting *m)
+static impulse_law law_of(const impulses *a, const colliding_pair *m)
 {
   const broad_phase_surfaces *b = &a->scene.surfaces;
   if (!a->scene.law) return (impulse_law){0.0, 0.0};
   if (b->n_bodies == 0) return a->scene.law[0];
-  const int32_t second = m->kind == MEETING_POINT_WALL ? a->step->wall[m->second].body : b->body[m->node[3]];
+  const int32_t second = m->kind == PAIR_POINT_WALL ? a->step->wall[m->second].body : b->body[m->node[3]];
   return a->scene.law[(int64_t)b->body[m->node[0]] * b->n_bodies + second];
 }
 
 /* Velocity of the first feature relative to the second: mean in the step (`over`), and at the start of the step (`now`, may be NULL). They
  * differ if a body rotates. */
-static void relative_velocity(const impulses *a, const meeting *m, double over[3], double now[3])
+static void relative_velocity(const impulses *a, const colliding_pair *m, double over[3], double now[3])
 {
   const int n_first = n_first_of(m);
   double    u[3];
@@ -981,7 +981,7 @@ static double free_share(const impulses *a, int32_t node, const double d[3])
 }
 
 /* Whether friction changes the normal velocity of the pair. */
-static bool is_coupled(const impulses *a, const meeting *m)
+static bool is_coupled(const impulses *a, const colliding_pair *m)
 {
   bool is_partly_held = false;
   for (int k = 0; k < 4 && a->scene.held_axes; ++k) {
@@ -992,7 +992,7 @@ static bool is_coupled(const impulses *a, const meeting *m)
 }
 
 /* Velocity along d per unit impulse along d; 0: neither side can move. */
-static double mobility(const impulses *a, const meeting *m, const double d[3])
+static double mobility(const impulses *a, const colliding_pair *m, const double d[3])
 {
   const int n_first = n_first_of(m);
   double    sum     = 0.0, turn[3], w[3];
@@ -1012,7 +1012,7 @@ static double mobility(const impulses *a, const meeting *m, const double d[3])
 }
 
 /* Apply impulse j d. Constrained units may be shared by pairs on other threads and are therefore not written. */
-static void apply_impulse(impulses *a, const meeting *m, double j, const double d[3])
+static void apply_impulse(impulses *a, const colliding_pair *m, double j, const double d[3])
 {
   const int n_first = n_first_of(m);
   double    turn[3], w[3];
@@ -1038,7 +1038,7 @@ static void apply_impulse(impulses *a, const meeting *m, double j, const double 
   }
 }
 
-static void apply_normal_impulse(impulses *a, meeting *m, double j, double inverse_effective_mass)
+static void apply_normal_impulse(impulses *a, colliding_pair *m, double j, double inverse_effective_mass)
 {
   double over[3], now[3];
   relative_velocity(a, m, over, now);
@@ -1048,7 +1048,7 @@ static void apply_normal_impulse(impulses *a, meeting *m, double j, double inver
 }
 
 /* Apply friction, limited by the cone of the normal impulse applied so far. */
-static void apply_friction_impulse(impulses *a, meeting *m, double friction)
+static void apply_friction_impulse(impulses *a, colliding_pair *m, double friction)
 {
   double       over[3], now[3], d[3];
   const double limit = friction * m->j - v3_norm(m->friction);
@@ -1068,7 +1068,7 @@ static void apply_friction_impulse(impulses *a, meeting *m, double friction)
 }
 
 /* Near pass, one pair: an impulse that stops the approach, and a spring that corrects at most a fraction of the overlap. */
-static void resolve_near_pair(impulses *a, meeting *m)
+static void resolve_near_pair(impulses *a, colliding_pair *m)
 {
   const impulse_options *o                      = a->options;
   const double           inverse_effective_mass = mobility(a, m, m->normal), overlap = o->thickness - m->gap, dt = a->step->dt;
@@ -1085,7 +1085,7 @@ static void resolve_near_pair(impulses *a, meeting *m)
 }
 
 /* Collision pass, one pair: normal impulse with restitution, and friction. */
-static void resolve_collision(impulses *a, meeting *m)
+static void resolve_collision(impulses *a, colliding_pair *m)
 {
   const impulse_law law                    = law_of(a, m);
   const double      inverse_effective_mass = mobility(a, m, m->normal);
@@ -1105,7 +1105,7 @@ static void resolve_collision(impulses *a, meeting *m)
 /* Process all pairs found, as near pairs or as colliding pairs. *n_pushed: number of pairs with an impulse. */
 static PetscErrorCode impulse_apply(impulses *a, bool is_near, int64_t *n_pushed)
 {
-  void (*const resolve_pair)(impulses *, meeting *) = is_near ? resolve_near_pair : resolve_collision;
+  void (*const resolve_pair)(impulses *, colliding_pair *) = is_near ? resolve_near_pair : resolve_collision;
   int64_t start[IMPULSE_COLOURS + 1], n = 0;
   PetscFunctionBegin;
   if (a->n < FEW) {
@@ -1119,7 +1119,7 @@ static PetscErrorCode impulse_apply(impulses *a, bool is_near, int64_t *n_pushed
     }
   }
   for (int64_t i = 0; i < a->n; ++i) {
-    const meeting *m = &a->found[i];
+    const colliding_pair *m = &a->found[i];
     n += m->j > 0.0;
     a->report->normal_work += m->work[0], a->report->friction_work += m->work[1];
   }
@@ -1163,28 +1163,28 @@ static PetscErrorCode create_broad_phase(impulses *a)
   const impulse_scene *c = &a->scene;
   broad_phase_surfaces b = c->surfaces;
   const int64_t        n = b.n_bodies;
-  bool                *meets;
+  bool                *can_touch;
   int32_t             *carrier; /* [n] rigid body of all vertices of a body; -1: none; -2: no vertex processed */
   PetscFunctionBegin;
   if (!c->rigid || n == 0) {
     PetscCall(broad_phase_create(&b, &a->broad));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(memory_alloc("broad phase", n * n, sizeof *meets, &meets));
+  PetscCall(memory_alloc("broad phase", n * n, sizeof *can_touch, &can_touch));
   PetscErrorCode code = memory_alloc("broad phase", n, sizeof *carrier, &carrier);
   if (!code) {
-    memcpy(meets, b.meets, (size_t)(n * n) * sizeof *meets);
+    memcpy(can_touch, b.can_touch, (size_t)(n * n) * sizeof *can_touch);
     for (int64_t k = 0; k < n; ++k) carrier[k] = -2;
     for (int64_t i = 0; i < b.n_vertices; ++i) {
       int32_t *const of = b.body[i] >= 0 && b.body[i] < n ? &carrier[b.body[i]] : NULL;
       if (of) *of = *of == -2 || *of == c->rigid[i] ? c->rigid[i] : -1;
     }
     for (int64_t k = 0; k < n; ++k)
-      if (carrier[k] >= 0) meets[k * n + k] = false;
-    b.meets = meets;
-    code    = broad_phase_create(&b, &a->broad);
+      if (carrier[k] >= 0) can_touch[k * n + k] = false;
+    b.can_touch = can_touch;
+    code        = broad_phase_create(&b, &a->broad);
   }
-  MEMORY_FREE(&meets, &carrier);
+  MEMORY_FREE(&can_touch, &carrier);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1245,9 +1245,9 @@ static PetscErrorCode rigid_zones(impulses *a, double separation, step_status *s
   while (a->n > 0 && status->code == STEP_OK) {
     ++a->report->n_zone_rounds;
     for (int64_t i = 0; i < a->n; ++i) {
-      const meeting *m = &a->found[i];
+      const colliding_pair *m = &a->found[i];
       for (int k = 1; k < 4; ++k) impact_zones_merge(&a->zones, a->unit[m->node[0]], a->unit[m->node[k]]);
-      if (m->kind == MEETING_POINT_WALL) impact_zones_merge(&a->zones, a->unit[m->node[0]], (int32_t)(first_wall + m->second));
+      if (m->kind == PAIR_POINT_WALL) impact_zones_merge(&a->zones, a->unit[m->node[0]], (int32_t)(first_wall + m->second));
     }
     for (int64_t i = 0; i < first_rigid; ++i) a->leader[i] = impact_zones_find(&a->zones, a->unit[i]);
     impulse_motion_of_zones(a, status);
@@ -1356,11 +1356,11 @@ PetscErrorCode impulses_find_near(impulses *a, double distance, const impulse_st
   if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("near pairs", a->n, sizeof **list, list));
   for (int64_t i = 0; i < a->n; ++i) {
-    const meeting *m  = &a->found[i];
-    impulse_near  *to = &(*list)[i];
-    to->gap           = m->gap;
-    to->body[0]       = b->n_bodies ? b->body[m->node[0]] : 0;
-    to->body[1]       = m->kind == MEETING_POINT_WALL ? step->wall[m->second].body : b->n_bodies ? b->body[m->node[3]] : 0;
+    const colliding_pair *m  = &a->found[i];
+    impulse_near         *to = &(*list)[i];
+    to->gap                  = m->gap;
+    to->body[0]              = b->n_bodies ? b->body[m->node[0]] : 0;
+    to->body[1]              = m->kind == PAIR_POINT_WALL ? step->wall[m->second].body : b->n_bodies ? b->body[m->node[3]] : 0;
     v3_set(to->place, 0.0, 0.0, 0.0);
     for (int k = 0; k < n_first_of(m); ++k) v3_axpy(to->place, fabs(m->weight[k]), step->x0 + 3 * (int64_t)m->node[k]);
   }

@@ -38,7 +38,7 @@ typedef struct {
 /* Wall: vertices must satisfy normal . (x - point) >= 0. `point` is given at the start of the step and moves with v. */
 typedef struct {
   double  point[3], normal[3], v[3]; /* m, unit vector, m/s */
-  int32_t body;                      /* row of surfaces.meets and of impulse_scene.law; 0 if n_bodies is 0 */
+  int32_t body;                      /* row of surfaces.can_touch and of impulse_scene.law; 0 if n_bodies is 0 */
 } impulse_wall;
 typedef struct {
   double friction, restitution; /* >= 0; restitution applies to colliding pairs, not to near ones */

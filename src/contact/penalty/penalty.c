@@ -662,7 +662,9 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   const search_problem problem = {n_sources,     n_objects, n_frames,     c->n_bodies, sources, objects,
                                   c->object_key, frames0,   c->may_touch, margin,      NULL};
   PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
-  PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs exceed 32-bit indices", (long long)c->n);
+  PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%lld contact pairs; at most %d are supported: choose a coarser spacing of particles or surface points", (long long)c->n,
+             INT32_MAX - 1);
   c->candidate = found;
   PetscCall(reserve_pairs(c, c->n));
   PetscCall(rigid_sides_begin(&c->sides, dt, n_frames, frames0));

@@ -77,21 +77,21 @@ static const double GOES_ON = 0.5;
 static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
 {
   int32_t *edge, *owner;
-  bool    *meets;
+  bool    *can_touch;
   int64_t  vertex = 0, n = 0;
   PetscFunctionBegin;
   PetscCall(MEMORY_ALLOC("edge contact", ARRAY(edge, 2 * e->n_edges), ARRAY(owner, e->n_vertices),
-                         ARRAY(meets, (int64_t)c->n_bodies * c->n_bodies)));
+                         ARRAY(can_touch, (int64_t)c->n_bodies * c->n_bodies)));
   for (int m = 0; m < c->n_meshes; ++m) {
     const triangle_topology *t = c->mesh[m].topology;
     for (int64_t i = 0; i < 2 * t->n_edges; ++i) edge[n++] = (int32_t)(vertex + t->edge[i]);
     for (int64_t i = 0; i < t->n_vertices; ++i) owner[vertex++] = c->mesh[m].body_id;
   }
-  for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) meets[i] = c->law[i].stiffness > 0.0;
+  for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) can_touch[i] = c->law[i].stiffness > 0.0;
   const broad_phase_surfaces s = {
-      .n_vertices = e->n_vertices, .n_edges = e->n_edges, .edge = edge, .n_bodies = c->n_bodies, .body = owner, .meets = meets};
+      .n_vertices = e->n_vertices, .n_edges = e->n_edges, .edge = edge, .n_bodies = c->n_bodies, .body = owner, .can_touch = can_touch};
   const PetscErrorCode code = broad_phase_create(&s, &e->broad);
-  MEMORY_FREE(&edge, &owner, &meets);
+  MEMORY_FREE(&edge, &owner, &can_touch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

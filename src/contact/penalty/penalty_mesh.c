@@ -551,15 +551,15 @@ static int64_t n_triangles(const mesh_contact *c)
 static PetscErrorCode build_broad_phase(mesh_contact *c)
 {
   int32_t *triangle;
-  bool    *meets;
+  bool    *can_touch;
   int64_t  n = n_triangles(c), at = 0;
   PetscFunctionBegin;
   PetscCall(memory_alloc("surface triangles", 3 * n, sizeof *triangle, &triangle));
   for (int m = 0; m < c->n_meshes; ++m)
     for (int64_t i = 0; i < 3 * c->mesh[m].topology->n_triangles; ++i)
       triangle[at++] = (int32_t)c->mesh[m].first_vertex + c->mesh[m].topology->tri[i];
-  PetscCall(memory_alloc("meetings", (int64_t)c->n_bodies * c->n_bodies, sizeof *meets, &meets));
-  for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) meets[i] = c->law[i].stiffness > 0.0;
+  PetscCall(memory_alloc("pairs of bodies", (int64_t)c->n_bodies * c->n_bodies, sizeof *can_touch, &can_touch));
+  for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) can_touch[i] = c->law[i].stiffness > 0.0;
   const broad_phase_surfaces s = {.n_vertices  = c->n_vertices,
                                   .n_points    = c->n_points,
                                   .n_triangles = n,
@@ -567,10 +567,10 @@ static PetscErrorCode build_broad_phase(mesh_contact *c)
                                   .triangle    = triangle,
                                   .n_bodies    = c->n_bodies,
                                   .body        = c->vertex_body,
-                                  .meets       = meets};
+                                  .can_touch   = can_touch};
   broad_phase_destroy(&c->broad);
   PetscCall(broad_phase_create(&s, &c->broad));
-  MEMORY_FREE(&triangle, &meets);
+  MEMORY_FREE(&triangle, &can_touch);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

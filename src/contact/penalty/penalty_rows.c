@@ -255,7 +255,9 @@ PetscErrorCode penalty_rows_begin(penalty_rows *r, const rows_step *step)
   PetscCall(obstacle_edges_find(r->edges, &scene, r->set));
   PetscCall(contact_set_sort(r->set));
   const int64_t n = contact_set_size(r->set);
-  PetscCheck(n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contacts exceed 32-bit indices", (long long)n);
+  PetscCheck(n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%lld contacts; at most %d are supported: choose a coarser spacing of particles or surface points", (long long)n,
+             INT32_MAX - 1);
   PetscCall(contact_jacobian_build(&r->rows, &scene, n, contact_set_get(r->set)));
   PetscCall(MEMORY_RESERVE("penalty rows", n, &r->capacity, ARRAY(r->spring, 1), ARRAY(r->work, 3), ARRAY(r->force, 1), ARRAY(r->u, 3),
                            ARRAY(r->K, 9)));

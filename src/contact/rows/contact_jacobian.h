@@ -22,11 +22,12 @@ typedef struct {
 
 /* Free the arrays; accepts a zeroed *j. Initialise *j with zeros before the first contact_jacobian_build. */
 void contact_jacobian_destroy(contact_jacobian *j);
-/* Compute the rows of the contacts spots [n], for the block layout and the poses of s. The bits do not depend on the number of threads. */
+/* Compute the rows of the contacts spots [n] (borrowed), for the block layout and the poses of s. The bits do not depend on the number of
+ * threads. Error: out of memory. */
 PetscErrorCode contact_jacobian_build(contact_jacobian *j, const contact_scene *s, int64_t n, const contact_spot *spots);
-/* u [n][3] = sum E v + known. */
+/* u [n][3] = sum E v + known, contact velocities in contact frames [m/s]. v [n_blocks][3]: global velocity vector. */
 void contact_jacobian_velocity(const contact_jacobian *j, const double *v, double *u);
-/* y [n_blocks][3] += scale sum E^T r, r [n][3]: impulses in contact frames. Serial, in the order of contacts. */
+/* y [n_blocks][3] += scale sum E^T r, r [n][3]: impulses in contact frames [N s]. Serial, in the order of contacts. */
 void contact_jacobian_scatter(const contact_jacobian *j, double scale, const double *r, double *y);
 /* Velocity out [3] of the location `spot` on body i_body at the global velocity v [m/s]. */
 void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_contact_location *spot, const double *v, double out[3]);

@@ -30,8 +30,8 @@ typedef struct {
 
   /* The last evaluation with derivatives; evaluations without derivatives do not change it. */
   uint8_t     *is_active; /* 0: f and K are zero */
-  double      *Z, *f;     /* [n][3] */
-  double      *K;         /* [n][9] */
+  double      *Z, *f;     /* [n][3] position of the point [m], force on it [N] */
+  double      *K;         /* [n][9] df/dZ [N/m] */
   rigid_frame *frames;    /* [n_frames] */
 
   /* Work space of one evaluation or product. */
@@ -42,7 +42,7 @@ typedef struct {
 
 PetscErrorCode rigid_sides_create(rigid_sides *s); /* *s must be zeroed */
 void           rigid_sides_destroy(rigid_sides *s);
-/* Begin a step without pairs. */
+/* Begin a step of length dt [s] without pairs. frames0 [n_frames]: poses of the rigid bodies at its start. Error: out of memory. */
 PetscErrorCode rigid_sides_begin(rigid_sides *s, double dt, int n_frames, const rigid_frame *frames0);
 /* Reserve memory for n pairs; existing pairs do not change. */
 PetscErrorCode rigid_sides_reserve(rigid_sides *s, int64_t n);
@@ -139,6 +139,7 @@ static inline void rigid_sides_react_transposed(const rigid_sides *s, int64_t i,
   v3_copy(s->force + 3 * i, F);
 }
 
+/* Set force and torques of pair i to zero. */
 static inline void rigid_sides_rest(const rigid_sides *s, int64_t i)
 {
   v3_set(s->force + 3 * i, 0.0, 0.0, 0.0);

@@ -16,7 +16,7 @@
 struct surface_contact {
   int64_t              n_vertices, n_points, n_segments;
   int32_t              n_bodies, *point, *segment, *body;
-  bool                *meets, *is_closed, *is_rigid; /* [n_bodies] is_closed: of its surface */
+  bool                *can_touch, *is_closed, *is_rigid; /* [n_bodies] is_closed: of its surface */
   double              *radius, *rest, thickest;
   triangle_topology   *topology;
   broad_phase         *broad;
@@ -762,7 +762,7 @@ void surface_contact_destroy(surface_contact **out)
 {
   if (!out || !*out) return;
   surface_contact *c = *out;
-  MEMORY_FREE(&c->point, &c->segment, &c->body, &c->meets, &c->is_closed, &c->is_rigid, &c->radius, &c->rest, &c->flags, &c->spot);
+  MEMORY_FREE(&c->point, &c->segment, &c->body, &c->can_touch, &c->is_closed, &c->is_rigid, &c->radius, &c->rest, &c->flags, &c->spot);
   triangle_topology_destroy(&c->topology);
   broad_phase_destroy(&c->broad);
   memory_free(out);
@@ -779,7 +779,7 @@ static PetscErrorCode create_broad_phase(surface_contact *c)
   if (c->n_segments > 0) memcpy(edge + 2 * n_edges, c->segment, 2 * (size_t)c->n_segments * sizeof *edge);
   const broad_phase_surfaces all = {c->n_vertices, c->n_points, n_edges + c->n_segments, c->topology->n_triangles,
                                     c->point,      edge,        c->topology->tri,        c->n_bodies,
-                                    c->body,       c->meets};
+                                    c->body,       c->can_touch};
   code                           = broad_phase_create(&all, &c->broad);
   memory_free(&edge);
   PetscCall(code);
@@ -794,7 +794,7 @@ static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
   PetscCall(memory_copy("surface contacts", s->n_points, sizeof *c->point, s->point, &c->point));
   PetscCall(memory_copy("surface contacts", 2 * s->n_segments, sizeof *c->segment, s->segment, &c->segment));
   PetscCall(memory_copy("surface contacts", n, sizeof *c->body, s->body, &c->body));
-  PetscCall(memory_copy("surface contacts", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->meets, s->meets, &c->meets));
+  PetscCall(memory_copy("surface contacts", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->can_touch, s->can_touch, &c->can_touch));
   PetscCall(memory_copy("surface contacts", s->n_points + s->n_segments, sizeof *c->radius, s->radius, &c->radius));
   PetscCall(memory_copy("surface contacts", s->n_bodies, sizeof *c->is_rigid, s->is_rigid, &c->is_rigid));
   PetscCall(memory_copy("surface contacts", s->rest ? 3 * n : 0, sizeof *c->rest, s->rest, &c->rest));

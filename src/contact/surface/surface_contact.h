@@ -29,10 +29,10 @@ typedef struct {
   const int32_t *segment;  /* [n_segments][2] segments of fibres */
   const double  *radius;   /* [n_points + n_segments] radius of points, then of segments, >= 0 [m] */
   int32_t        n_bodies;
-  const int32_t *body;     /* [n_vertices] body of each vertex, the same for all vertices of a triangle or segment */
-  const bool    *meets;    /* [n_bodies][n_bodies] symmetric: pairs of bodies with contact; the diagonal enables self-contact */
-  const bool    *is_rigid; /* [n_bodies] true: edges inside flat faces of the body are ignored */
-  const double  *rest;     /* [n_vertices][3] undeformed [m]; NULL without self-contact */
+  const int32_t *body;      /* [n_vertices] body of each vertex, the same for all vertices of a triangle or segment */
+  const bool    *can_touch; /* [n_bodies][n_bodies] symmetric: pairs of bodies with contact; the diagonal enables self-contact */
+  const bool    *is_rigid;  /* [n_bodies] true: edges inside flat faces of the body are ignored */
+  const double  *rest;      /* [n_vertices][3] undeformed [m]; NULL without self-contact */
 } surface_set;
 
 typedef enum { SURFACE_POINT, SURFACE_EDGE } surface_spot_kind;

@@ -17,7 +17,7 @@ typedef struct {
 
 struct surface_scene {
   int                 n_bodies;
-  bool               *meets;
+  bool               *can_touch;
   surface_part       *part; /* [n_bodies] */
   int32_t           **used; /* [n_bodies] nodes of triangles */
   int64_t            *n_used;
@@ -46,7 +46,7 @@ void surface_scene_destroy(surface_scene **f)
   surface_scene_clear(*f);
   surface_sides_free(&(*f)->sides);
   for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
-  MEMORY_FREE(&(*f)->used, &(*f)->triangle, &(*f)->n_used, &(*f)->meets, &(*f)->part, f);
+  MEMORY_FREE(&(*f)->used, &(*f)->triangle, &(*f)->n_used, &(*f)->can_touch, &(*f)->part, f);
 }
 
 static body_surface surface_of(const body *b)
@@ -71,23 +71,23 @@ static PetscErrorCode list_used(const body_surface *s, int32_t **used, int32_t *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *meets, surface_scene **out)
+PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *can_touch, surface_scene **out)
 {
   bool any = false;
   PetscFunctionBeginUser;
   *out = NULL;
   for (int i = 0; i < n_bodies; ++i)
-    for (int j = 0; j < n_bodies; ++j) any |= meets[(int64_t)i * n_bodies + j] && surface_of(bodies[i]).n_triangles > 0;
+    for (int j = 0; j < n_bodies; ++j) any |= can_touch[(int64_t)i * n_bodies + j] && surface_of(bodies[i]).n_triangles > 0;
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("surfaces", 1, sizeof **out, out));
   (*out)->n_bodies = n_bodies;
-  PetscCall(MEMORY_ALLOC("surfaces", ARRAY((*out)->meets, (int64_t)n_bodies * n_bodies), ARRAY((*out)->part, n_bodies),
+  PetscCall(MEMORY_ALLOC("surfaces", ARRAY((*out)->can_touch, (int64_t)n_bodies * n_bodies), ARRAY((*out)->part, n_bodies),
                          ARRAY((*out)->used, n_bodies), ARRAY((*out)->triangle, n_bodies), ARRAY((*out)->n_used, n_bodies)));
   for (int i = 0; i < n_bodies; ++i) {
     const body_surface s = surface_of(bodies[i]);
     if (s.n_triangles > 0) PetscCall(list_used(&s, &(*out)->used[i], &(*out)->triangle[i], &(*out)->n_used[i]));
   }
-  memcpy((*out)->meets, meets, (size_t)n_bodies * (size_t)n_bodies * sizeof *meets);
+  memcpy((*out)->can_touch, can_touch, (size_t)n_bodies * (size_t)n_bodies * sizeof *can_touch);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,7 +96,7 @@ PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const boo
 static bool has_a_partner(const surface_scene *f, int i)
 {
   for (int j = 0; j < f->n_bodies; ++j)
-    if (f->meets[(int64_t)i * f->n_bodies + j]) return true;
+    if (f->can_touch[(int64_t)i * f->n_bodies + j]) return true;
   return false;
 }
 
@@ -194,7 +194,7 @@ static PetscErrorCode surface_scene_gather(surface_scene *f, const contact_scene
   PetscCall(surface_scene_allocate(f, &a));
   for (int i = 0; i < f->n_bodies; ++i) fill_part(f, s, i, &a);
   const surface_set set = {f->n_vertices, f->n_triangles, f->n_points, f->n_segments, a.triangle, a.point, a.segment,
-                           f->radius,     f->n_bodies,    a.body,      f->meets,      a.is_rigid, a.rest};
+                           f->radius,     f->n_bodies,    a.body,      f->can_touch,  a.is_rigid, a.rest};
   code                  = surface_contact_create(&set, &f->contact);
   MEMORY_FREE(&a.triangle, &a.point, &a.segment, &a.body, &a.is_rigid, &a.rest);
   PetscCall(code);

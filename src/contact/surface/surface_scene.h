@@ -6,9 +6,9 @@
 #include "contact/detection/contact_set.h"
 
 typedef struct surface_scene surface_scene;
-/* meets [n_bodies][n_bodies]: pairs of bodies with contact, symmetric, copied. *out is NULL if there are no surfaces; the other functions
+/* can_touch [n_bodies][n_bodies]: pairs of bodies with contact, symmetric, copied. *out is NULL if there are no surfaces; the other functions
  * accept NULL. */
-PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *meets, surface_scene **out);
+PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *can_touch, surface_scene **out);
 void           surface_scene_destroy(surface_scene **f);
 /* Append the contacts within the margin, and those of features that collide during the step on their predicted trajectories.
  * sources [n_sources]: bodies with contact points. *status: negative if a position is not finite. */

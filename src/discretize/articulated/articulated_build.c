@@ -136,7 +136,7 @@ static PetscErrorCode read_joints(articulated_builder *b, const key_list *list, 
     nearest = diagnostics_nearest(added->item[k].name, n, names);
     diagnostics_add_under(b->d, added->item[k].node, path_of(b, "joints", added->item[k].name).text, NULL,
                           "the URDF file has no joint of this name%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-                          nearest ? "\"?" : "");
+                          nearest ? "\"?" : "; give the name of a joint of the file");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,8 +293,8 @@ static PetscErrorCode read_column(const articulated_builder *b, const csv_table 
   for (int i = 0; i < n && is_good; ++i) {
     is_good = number_of(b, t, i + 1, 0, &row[2 * i]) && number_of(b, t, i + 1, c, &row[2 * i + 1]);
     if (is_good && i > 0 && !(row[2 * i] > row[2 * i - 2])) {
-      diagnostics_add(b->d, (document_mark){b->spec->trajectory, i + 2, 1}, "t", "%g s is not later than the previous time, %g s",
-                      row[2 * i], row[2 * i - 2]);
+      diagnostics_add(b->d, (document_mark){b->spec->trajectory, i + 2, 1}, "t",
+                      "%g s is not later than the previous time, %g s; sort the rows by time", row[2 * i], row[2 * i - 2]);
       is_good = false;
     }
   }

@@ -13,9 +13,9 @@
  *    planar      lengths along e and f, angle     along e, f (of a), about n
  *    fixed       none                             none
  *
- * Quaternions have no singular poses. Each rate of a joint is `factor` times one of n_v independent velocities v: its own, or for a joint
- * that mimics another joint that of the other joint. The column S_k is the spatial motion (spatial.h) of all links carried by the joint,
- * for rate k = 1. Source: [Featherstone2008]. */
+ * Quaternions have no singular poses. Each rate of a joint is `factor` times one of n_v independent velocities v. This is the velocity of
+ * the joint itself. If the joint mimics another joint, it is the velocity of that other joint. The column S_k is the spatial motion
+ * (spatial.h) of all links carried by the joint, for rate k = 1. Source: [Featherstone2008]. */
 #ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_TREE_H
 #define SS_DISCRETIZE_ARTICULATED_ARTICULATED_TREE_H
 #include "core/error.h"

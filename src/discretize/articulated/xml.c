@@ -45,9 +45,10 @@ static PetscErrorCode open_element(reading *r, const char *name, const char **at
   for (int k = 0; k < e->n_attributes; ++k) {
     e->attribute[k] = document_intern(r->doc, attributes[2 * k]);
     e->text[k]      = document_intern(r->doc, attributes[2 * k + 1]);
-    PetscCheck(e->attribute[k] && e->text[k], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for %s", r->file);
+    PetscCheck(e->attribute[k] && e->text[k], PETSC_COMM_SELF, PETSC_ERR_MEM,
+               "out of memory: no space for %s; use a smaller scene or a larger machine", r->file);
   }
-  PetscCheck(e->name, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for %s", r->file);
+  PetscCheck(e->name, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for %s; use a smaller scene or a larger machine", r->file);
   if (r->at) PetscCall(xml_append(r, r->at, e));
   else r->root = e;
   r->at = e;
@@ -92,7 +93,7 @@ PetscErrorCode xml_read(const char *file, document *doc, const document_node *no
   if (!r.parser || !r.file) {
     if (r.parser) XML_ParserFree(r.parser);
     memory_free(&text);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for %s", file);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory: no space for %s; use a smaller scene or a larger machine", file);
   }
   XML_SetUserData(r.parser, &r);
   XML_SetElementHandler(r.parser, on_start, on_end);
@@ -101,7 +102,7 @@ PetscErrorCode xml_read(const char *file, document *doc, const document_node *no
   const document_mark mark    = {r.file, (int)XML_GetCurrentLineNumber(r.parser), (int)XML_GetCurrentColumnNumber(r.parser) + 1};
   const char         *why     = XML_ErrorString(XML_GetErrorCode(r.parser));
   if (r.is_declared) diagnostics_add(d, mark, NULL, "a document type declaration (<!DOCTYPE) is not supported; remove it");
-  else if (r.is_too_deep) diagnostics_add(d, mark, NULL, "more than %d nested elements", DEEPEST);
+  else if (r.is_too_deep) diagnostics_add(d, mark, NULL, "elements are nested more than %d deep; simplify the file", DEEPEST);
   else if (!is_read && !r.code) diagnostics_add(d, mark, NULL, "is not XML: %s", why);
   XML_ParserFree(r.parser);
   memory_free(&text);

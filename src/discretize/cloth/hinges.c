@@ -165,7 +165,8 @@ PetscErrorCode hinges_add(nodal_body *b, double bending, double beta, int64_t n,
     double arm[9], n1[3], n2[3];
     arms_of(set->node + 4 * e, b->rest, arm);
     PetscCheck(hinge_angle(arm, arm + 3, arm + 6, &h->rest[e], NULL, NULL), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "%s: a triangle at the edge of nodes %d and %d has no area", b->base.name, (int)set->node[4 * e], (int)set->node[4 * e + 1]);
+               "%s: a triangle at the edge of nodes %d and %d has no area; repair the mesh", b->base.name, (int)set->node[4 * e],
+               (int)set->node[4 * e + 1]);
     v3_cross(n1, arm, arm + 3);
     v3_cross(n2, arm + 6, arm);
     h->stiffness[e] = bending * v3_dot(arm, arm) / (0.5 * (v3_norm(n1) + v3_norm(n2)));

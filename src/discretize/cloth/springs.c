@@ -107,8 +107,9 @@ PetscErrorCode springs_add(nodal_body *b, const char *name, double k, double bet
     double d[3];
     v3_sub(d, b->rest + 3 * (int64_t)set->node[2 * e + 1], b->rest + 3 * (int64_t)set->node[2 * e]);
     s->length[e] = v3_norm(d);
-    PetscCheck(s->length[e] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "one of the %s of %s, between nodes %d and %d, has no length",
-               name, b->base.name, (int)set->node[2 * e], (int)set->node[2 * e + 1]);
+    PetscCheck(s->length[e] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "one of the %s of %s, between nodes %d and %d, has no length; merge the nodes", name, b->base.name, (int)set->node[2 * e],
+               (int)set->node[2 * e + 1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

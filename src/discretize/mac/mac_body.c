@@ -17,7 +17,7 @@ static void check_axis(const mac_options *o, int a, const document_node *node, d
   const double edge = o->domain->max[a] - o->domain->min[a], cells = edge / o->spacing;
   const int   *side = o->walls->side[a];
   if (!(edge > 0.0)) {
-    diagnostics_add_under(d, node, "mac", "domain", "max is not above min along %c", axes[a]);
+    diagnostics_add_under(d, node, "mac", "domain", "max is not above min along %c; increase max", axes[a]);
     return;
   }
   if (cells > MOST_CELLS)
@@ -77,8 +77,10 @@ static void check_inside(const body_request *r, const mac_grid *g, const particl
     for (int a = 0; a < 3; ++a) {
       const double x = seed->x[3 * i + a], low = g->min[a], high = g->min[a] + g->h * g->n[a];
       if (x >= low && x <= high) continue;
-      diagnostics_add_under(d, r->node, r->path, "shape",
-                            "extends beyond mac.domain: one of its particles is at %c = %g m, outside %g ... %g m", axes[a], x, low, high);
+      diagnostics_add_under(
+          d, r->node, r->path, "shape",
+          "extends beyond mac.domain: one of its particles is at %c = %g m, outside %g ... %g m; enlarge the domain or move the shape",
+          axes[a], x, low, high);
       return;
     }
 }

@@ -59,7 +59,7 @@ typedef struct {
   bool          is_voxel;    /* W_L of a cell is rounded to 0 or 1, and W_L of faces and edges is the largest of the cells
                                  around */
   double        least_theta; /* has_ghosts: smallest W_L of a face at the surface */
-  const double *rho, *rest;  /* has_ghosts: [n_slots] density under the hat kernel, at rest */
+  const double *rho, *rest;  /* has_ghosts: [n_slots] density under the hat kernel, and its value at rest, in the same unit */
 } mac_fraction_options;
 
 /* Compute all weights. The solids are borrowed until the next call. *w is zeroed or from an earlier step, whose memory is reused. Same bits

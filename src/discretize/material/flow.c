@@ -60,13 +60,18 @@ PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, mate
   *out = (material_flow){.is_liquid = is_liquid, .inertial = {[FLOW_INERTIAL] = 1.0}};
   if (is_liquid) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(isfinite(g->friction_angle_deg) != isfinite(g->shear_friction), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "give exactly one of friction_angle_deg and shear_friction");
+             "give exactly one of friction_angle_deg and shear_friction (%s)",
+             isfinite(g->shear_friction) ? "both are given" : "none is given");
   out->friction = isfinite(g->shear_friction) ? g->shear_friction : sin(g->friction_angle_deg * M_PI / 180.0);
-  PetscCheck(g->cohesion == 0.0 || out->friction > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "cohesion requires friction, which is 0");
+  PetscCheck(
+      g->cohesion == 0.0 || out->friction > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+      "cohesion > 0 needs friction, but the friction coefficient is 0; increase friction_angle_deg or shear_friction, or set cohesion: 0");
   out->tension = g->cohesion > 0.0 ? g->cohesion / out->friction : 0.0;
   if (!g->inertial) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(g->inertial->mu_2 >= out->friction, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "inertial.mu_2 is less than the friction of slow flow");
+             "inertial.mu_2 = %g is less than the friction coefficient %g of slow flow; increase mu_2, or decrease friction_angle_deg or "
+             "shear_friction",
+             g->inertial->mu_2, out->friction);
   out->is_inertial                   = true;
   out->inertial[FLOW_FAST]           = g->inertial->mu_2 - out->friction;
   out->inertial[FLOW_INERTIAL]       = g->inertial->i_0;

@@ -86,7 +86,8 @@ PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, i
   PetscCall(nodal_mark_inside(n_nodes, rest, spec->inside, document_find(item->node, "inside"), at, d, is_in, &done));
   for (int64_t i = 0; i < n_nodes && done; ++i) out->n += is_in[i];
   if (done && out->n == 0)
-    diagnostics_add_under(d, item->node, path, "inside", "no node of the body is in this shape: no node would be constrained");
+    diagnostics_add_under(d, item->node, path, "inside",
+                          "no node of the body is in this shape: no node would be constrained; enlarge or move the shape");
   if (out->n > 0) {
     PetscCall(read_hold(item, path, d, out));
     PetscCall(memory_alloc("held nodes", out->n, sizeof *out->node, &out->node));

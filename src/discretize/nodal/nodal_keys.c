@@ -142,8 +142,9 @@ static PetscErrorCode add_pressure(nodal_body *b, const key_item *item, const ch
     }
   }
   if (n == 0)
-    diagnostics_add_under(d, item->node, path, "inside",
-                          "no triangle of the body's surface is in this shape: the pressure would act on nothing");
+    diagnostics_add_under(
+        d, item->node, path, "inside",
+        "no triangle of the body's surface is in this shape: the pressure would act on nothing; enlarge or move the shape");
   else PetscCall(add_pressure_set(b, spec->value, n, chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

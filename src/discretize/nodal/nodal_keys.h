@@ -6,8 +6,8 @@
 #include "geometry/shape/shape.h"
 #include "discretize/nodal/nodal_body.h"
 
-/* Rayleigh damping with forces -alpha M v - beta K v, for bodies of nodes and for rods. M: masses, K: stiffness matrix. */
-/* Definition of K in a deformed state, see discretize/fem/tetrahedra.c. */
+/* Rayleigh damping with forces -alpha M v - beta K v, for bodies of nodes and for rods. M: masses, K: stiffness matrix.
+ * nodal_damping_form: definition of K in a deformed state, see discretize/fem/tetrahedra.c. */
 typedef enum { NODAL_DAMPING_SPATIAL, NODAL_DAMPING_POLAR, NODAL_DAMPING_GREEN } nodal_damping_form;
 
 typedef struct {

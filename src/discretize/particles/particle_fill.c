@@ -34,8 +34,8 @@ static void check_pour(const body_request *r, const body_world *world, const lev
   const int64_t                    n      = seed->n;
   int64_t                          n_left = 0;
   if (!(pour->end > pour->start))
-    diagnostics_add_under(d, r->node, r->path, "pour.end", "%g s is not after the start, %g s: nothing would be poured", pour->end,
-                          pour->start);
+    diagnostics_add_under(d, r->node, r->path, "pour.end", "%g s is not after the start, %g s: nothing would be poured; increase it",
+                          pour->end, pour->start);
   if (pour->every < (1.0 - 1e-9) * world->time_step)
     diagnostics_add_under(
         d, r->node, r->path, "pour.every",
@@ -83,7 +83,9 @@ static PetscErrorCode fill_shape(const body_request *r, const body_world *world,
   particle_seed         *seed = &out->seed;
   PetscCall(sampling_fill(filled->piece[0], filled->min, filled->max, filled->mass.volume, &o, &seed->n, x, &seed->volume_each));
   if (seed->n == 0) {
-    diagnostics_add_under(d, r->node, r->path, "shape", "contains no particle: no cell of %g m has its centre inside", spacing);
+    diagnostics_add_under(d, r->node, r->path, "shape",
+                          "contains no particle: no cell of %g m has its centre inside; enlarge the shape, or choose smaller cells",
+                          spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(memory_alloc("seeded particles", 3 * seed->n, sizeof(double), &points));

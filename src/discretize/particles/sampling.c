@@ -236,7 +236,8 @@ PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const do
   PetscFunctionBegin;
   for (int k = 0; k < 3; ++k)
     PetscCheck(isfinite(min[k]) && isfinite(max[k]) && min[k] < max[k], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "only a bounded shape can be filled with points");
+               "the shape is unbounded or empty along %c (%g ... %g m); only a bounded shape can be filled with points", "xyz"[k], min[k],
+               max[k]);
   PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "a shape without volume cannot be filled with points");
   PetscCheck(options->spacing > 0.0 && options->particles_per_cell > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -251,8 +252,8 @@ PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const do
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(code);
-  PetscCheck(p.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no point lies inside the shape: it is too small for spacing %g m",
-             options->spacing);
+  PetscCheck(p.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "no point lies inside the shape: it is too small for spacing %g m; enlarge it, or choose a smaller spacing", options->spacing);
   for (int k = 0; k < 3; ++k) {
     PetscCall(memory_resize("points", p.n, sizeof(double), &p.x[k]));
     x[k] = p.x[k];

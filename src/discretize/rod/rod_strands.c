@@ -84,8 +84,8 @@ static int64_t count_segments(const curve_request *w, double length)
   if (s->segments != KEY_INT_ABSENT) return s->segments;
   const double n = ceil(length / s->segment_length * (1.0 - 1e-12));
   if (n > MAX_SEGMENTS) {
-    diagnostics_add_under(w->d, w->node, w->path, "segment_length", "a curve of %g m would have %g segments: expected at most %d", length,
-                          n, MAX_SEGMENTS);
+    diagnostics_add_under(w->d, w->node, w->path, "segment_length",
+                          "a curve of %g m would have %g segments: expected at most %d; increase it", length, n, MAX_SEGMENTS);
     return 0;
   }
   return n < 2.0 ? 2 : (int64_t)n;

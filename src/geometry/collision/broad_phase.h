@@ -17,7 +17,7 @@ typedef struct {
   int32_t        n_bodies; /* 0: a single body, which is tested against itself */
   const int32_t *body;     /* [n_vertices] body of each vertex, equal for all vertices of a primitive; NULL if n_bodies = 0 */
   /* [n_bodies][n_bodies] symmetric: pairs of bodies that are tested; diagonal: bodies tested against themselves */
-  const bool *meets;
+  const bool *can_touch;
 } broad_phase_surfaces;
 
 /* Point-triangle pair: first is an index into point[], second a triangle. Edge-edge pair: two edges, second > first. */
@@ -26,11 +26,12 @@ typedef struct {
 } broad_phase_pair;
 
 typedef struct broad_phase broad_phase;
-/* Fails with PETSC_ERR_ARG_OUTOFRANGE on vertices or bodies that do not exist. */
+/* Errors: out of memory; PETSC_ERR_ARG_OUTOFRANGE if a vertex or body does not exist. */
 PetscErrorCode broad_phase_create(const broad_phase_surfaces *s, broad_phase **out);
 void           broad_phase_destroy(broad_phase **b);
 /* Fit the boxes to a step with positions x0 at its start and x1 at its end, [n_vertices][3] each [m], borrowed; margin >= 0 [m].
- * *bad: first vertex with a position that is not finite, or -1. If *bad >= 0, queries return the pairs of the previous step. */
+ * *bad: first vertex with a position that is not finite, or -1. If *bad >= 0, queries return the pairs of the previous step.
+ * Error: out of memory. */
 PetscErrorCode broad_phase_update(broad_phase *b, const double *x0, const double *x1, double margin, int64_t *bad);
 /* Candidate pairs *out [*n] in ascending order of (first, second): the gap between the boxes is at most the margin along every axis.
  * Pairs that share a vertex, and pairs of bodies that are not tested, are excluded. *out is owned by b and valid until the next call

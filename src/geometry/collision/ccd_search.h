@@ -34,9 +34,11 @@ typedef struct {
 } CCD(shape);
 
 typedef struct {
-  CCD(shape) at[2]; /* at t = 0 and t = 1 */
-  bool     is_square;
-  CCD_REAL separation, near, settle, cubic_error, normal_error, width_min;
+  CCD(shape) at[2];                              /* at t = 0 and t = 1 */
+  bool     is_square;                            /* the differences form a parallelogram, not a triangle */
+  CCD_REAL separation;                           /* minimum separation; a smaller distance is a collision */
+  CCD_REAL near, settle;                         /* distance that is reported as a collision; the same after PATIENCE intervals */
+  CCD_REAL cubic_error, normal_error, width_min; /* width_min: length below which an interval is not divided */
 } CCD(problem);
 
 typedef struct {

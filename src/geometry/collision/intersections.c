@@ -10,7 +10,7 @@ struct intersections {
   int64_t       n_vertices, n_edges, n_triangles;
   int32_t       n_bodies;
   int32_t      *edge, *triangle, *body; /* copies; body NULL if n_bodies = 0 */
-  bool         *meets;
+  bool         *can_touch;
   double       *box[6]; /* [n_triangles] */
   box_tree      tree;
   int32_t      *count; /* [n_edges] number of triangles that each edge intersects */
@@ -48,7 +48,7 @@ PetscErrorCode intersections_create(const broad_phase_surfaces *s, intersections
   PetscCall(memory_copy("intersections", 2 * s->n_edges, sizeof *f->edge, s->edge, &f->edge));
   PetscCall(memory_copy("intersections", 3 * s->n_triangles, sizeof *f->triangle, s->triangle, &f->triangle));
   PetscCall(memory_copy("intersections", s->n_bodies > 0 ? s->n_vertices : 0, sizeof *f->body, s->body, &f->body));
-  PetscCall(memory_copy("intersections", (int64_t)s->n_bodies * s->n_bodies, sizeof *f->meets, s->meets, &f->meets));
+  PetscCall(memory_copy("intersections", (int64_t)s->n_bodies * s->n_bodies, sizeof *f->can_touch, s->can_touch, &f->can_touch));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("intersections", s->n_triangles, sizeof(double), &f->box[k]));
   PetscCall(memory_alloc("intersections", s->n_edges, sizeof *f->count, &f->count));
   PetscCall(box_tree_create(s->n_triangles, &f->tree));
@@ -61,13 +61,13 @@ void intersections_destroy(intersections **out)
   intersections *f = *out;
   box_tree_clear(&f->tree);
   for (int k = 0; k < 6; ++k) memory_free(&f->box[k]);
-  MEMORY_FREE(&f->edge, &f->triangle, &f->body, &f->meets, &f->count, &f->list, out);
+  MEMORY_FREE(&f->edge, &f->triangle, &f->body, &f->can_touch, &f->count, &f->list, out);
 }
 
 static segment_intersection classify_pair(const intersections *f, const double *x, int64_t edge, int32_t triangle)
 {
   const int32_t *e = f->edge + 2 * edge, *t = f->triangle + 3 * (int64_t)triangle;
-  if (f->n_bodies > 0 && !f->meets[(int64_t)f->body[e[0]] * f->n_bodies + f->body[t[0]]]) return SEGMENT_APART;
+  if (f->n_bodies > 0 && !f->can_touch[(int64_t)f->body[e[0]] * f->n_bodies + f->body[t[0]]]) return SEGMENT_APART;
   int corner[2] = {-1, -1};
   for (int i = 0; i < 2; ++i)
     for (int k = 0; k < 3; ++k)

@@ -19,7 +19,8 @@ void mesh_cells_free(mesh_cells *c)
 PetscErrorCode mesh_cells_vertex(mesh_cells *c, int64_t name, const double x[3])
 {
   PetscFunctionBegin;
-  PetscCheck(c->n_vertices < MESH_MAX_VERTICES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d vertices", MESH_MAX_VERTICES);
+  PetscCheck(c->n_vertices < MESH_MAX_VERTICES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d vertices; use a coarser mesh",
+             MESH_MAX_VERTICES);
   PetscCall(MEMORY_RESERVE("mesh vertices", c->n_vertices + 1, &c->vertex_capacity, ARRAY(c->x, 3), ARRAY(c->vertex_name, c->is_named)));
   if (c->is_named) c->vertex_name[c->n_vertices] = name;
   v3_copy(&c->x[3 * c->n_vertices++], x);
@@ -29,7 +30,8 @@ PetscErrorCode mesh_cells_vertex(mesh_cells *c, int64_t name, const double x[3])
 PetscErrorCode mesh_cells_triangle(mesh_cells *c, int32_t v0, int32_t v1, int32_t v2)
 {
   PetscFunctionBegin;
-  PetscCheck(c->n_triangles < MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d triangles", MESH_MAX_TRIANGLES);
+  PetscCheck(c->n_triangles < MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d triangles; use a coarser mesh",
+             MESH_MAX_TRIANGLES);
   PetscCall(MEMORY_RESERVE("mesh triangles", c->n_triangles + 1, &c->triangle_capacity, ARRAY(c->tri, 3)));
   int32_t *t = &c->tri[3 * c->n_triangles++];
   t[0] = v0, t[1] = v1, t[2] = v2;
@@ -39,7 +41,8 @@ PetscErrorCode mesh_cells_triangle(mesh_cells *c, int32_t v0, int32_t v1, int32_
 PetscErrorCode mesh_cells_tet(mesh_cells *c, int64_t name, const int32_t v[4])
 {
   PetscFunctionBegin;
-  PetscCheck(c->n_tets < MESH_MAX_TETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d tetrahedra", MESH_MAX_TETS);
+  PetscCheck(c->n_tets < MESH_MAX_TETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than %d tetrahedra; use a coarser mesh",
+             MESH_MAX_TETS);
   PetscCall(MEMORY_RESERVE("mesh tetrahedra", c->n_tets + 1, &c->tet_capacity, ARRAY(c->tet, 4), ARRAY(c->tet_name, c->is_named)));
   if (c->is_named) c->tet_name[c->n_tets] = name;
   memcpy(&c->tet[4 * c->n_tets++], v, 4 * sizeof *v);

@@ -231,7 +231,7 @@ static PetscErrorCode stl_binary(const char *name, const unsigned char *p, int64
       for (int k = 0; k < 3; ++k) {
         x[k] = little_endian_float(p + 84 + 50 * t + 12 * (i + 1) + 4 * k);
         PetscCheck(isfinite(x[k]) && fabs(x[k]) <= 1e30, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-                   "%s: triangle %lld has a coordinate that is not a finite number", name, (long long)t);
+                   "%s: triangle %lld has a coordinate that is not a finite number; repair the mesh", name, (long long)t);
       }
       PetscCall(mesh_cells_vertex(b, 0, x));
     }
@@ -328,7 +328,8 @@ static PetscErrorCode read_nodes(mesh_reader *r, mesh_cells *c)
     PetscCall(mesh_cells_vertex(c, name, x));
   }
   PetscCall(mesh_cells_index(c, &twice));
-  PetscCheck(twice < 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: two points have the number %lld", r->name, (long long)twice);
+  PetscCheck(twice < 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: two points have the number %lld; renumber the points", r->name,
+             (long long)twice);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,8 +18,8 @@ typedef struct {
 static PetscErrorCode read_bytes(msh_file *f, size_t size, void *out)
 {
   PetscFunctionBegin;
-  PetscCheck((size_t)(f->r.end - f->r.at) >= size, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: the file ends early, after %lld bytes",
-             f->r.name, (long long)(f->r.end - f->r.text));
+  PetscCheck((size_t)(f->r.end - f->r.at) >= size, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s: the file ends early, after %lld bytes; export it again", f->r.name, (long long)(f->r.end - f->r.text));
   memcpy(out, f->r.at, size);
   f->r.at += size;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,7 +281,8 @@ static PetscErrorCode read_nodes(msh_file *f)
   if (f->is_4) PetscCall(read_nodes_4(f));
   else PetscCall(read_nodes_2(f));
   PetscCall(mesh_cells_index(f->c, &twice));
-  PetscCheck(twice < 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: two nodes have the number %lld", f->r.name, (long long)twice);
+  PetscCheck(twice < 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: two nodes have the number %lld; renumber the nodes", f->r.name,
+             (long long)twice);
   f->has_nodes = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,7 +309,8 @@ static PetscErrorCode read_sections(msh_file *f)
     PetscCall(end_section(f, section, !is_format && !is_nodes && !is_elements));
     has_format = true, has_elements = has_elements || is_elements;
   }
-  PetscCheck(has_elements, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no section $Elements in this file", f->r.name);
+  PetscCheck(has_elements, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s: no section $Elements in this file; export the mesh with its elements", f->r.name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

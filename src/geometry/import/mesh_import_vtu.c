@@ -524,7 +524,7 @@ static PetscErrorCode read_elements(vtu_file *f)
     if (strcmp(f->tag, "AppendedData") == 0) PetscCall(read_appended(f));
   }
   PetscCheck(has_header, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: not a .vtu file: no element VTKFile", f->name);
-  PetscCheck(f->n_pieces > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no element Piece in this file", f->name);
+  PetscCheck(f->n_pieces > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: no element Piece in this file; export the mesh again", f->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -710,7 +710,7 @@ static PetscErrorCode extract_surface(contour *c, triangle_mesh **out)
         }
       }
   PetscCheck(c->n_vertices > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "no surface found at spacing %g m: the shape is empty or thinner than the spacing", c->h);
+             "no surface found at spacing %g m: the shape is empty or thinner than the spacing; choose a smaller spacing", c->h);
   PetscCall(split_faces(c));
   separate_sheets(c);
   PetscCall(add_polygons(c));

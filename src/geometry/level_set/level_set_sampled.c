@@ -192,8 +192,10 @@ static PetscErrorCode grid_finish(level_set_grid *s)
       }
   PetscCheck(is_finite, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a sampled level set has values that are not finite numbers");
   PetscCheck(!is_open, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a sampled level set is not positive on the border of its grid");
-  PetscCheck(hi[0] >= 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "no node of the grid lies inside the shape: it is thinner than the spacing %g m of its sampled level set", s->spacing);
+  PetscCheck(
+      hi[0] >= 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+      "no node of the grid lies inside the shape: it is thinner than the spacing %g m of its sampled level set; choose a smaller spacing",
+      s->spacing);
   for (int q = 0; q < 3; ++q) {
     s->min[q] = s->origin[q] + s->spacing * (double)(lo[q] - 1);
     s->max[q] = s->origin[q] + s->spacing * (double)(hi[q] + 1);

@@ -350,7 +350,7 @@ static PetscErrorCode build_mesh(lattice *l, tet_mesh **out)
   PetscFunctionBegin;
   add_stencils(l, &list);
   PetscCheck(list.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "no tetrahedron lies inside at spacing %g m: the shape is empty or thinner than the spacing", l->h);
+             "no tetrahedron lies inside at spacing %g m: the shape is empty or thinner than the spacing; choose a smaller spacing", l->h);
   const int64_t n = 2 * l->n_grid, n_cut = l->first_cut[n];
   PetscCall(memory_alloc("mesh stencils", 4 * list.n, sizeof *list.corner, &list.corner));
   list.n = 0;

@@ -12,7 +12,8 @@ static PetscErrorCode sort_sides(const triangle_topology *t, uint64_t **key, int
   for (int64_t i = 0; i < n; ++i) {
     const int64_t first = i - i % 3;
     const int32_t a = t->tri[first + (i + 1) % 3], b = t->tri[first + (i + 2) % 3];
-    PetscCheck(a != b, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "triangle %lld contains vertex %d twice", (long long)(i / 3), (int)a);
+    PetscCheck(a != b, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "triangle %lld contains vertex %d twice; remove the triangle",
+               (long long)(i / 3), (int)a);
     (*key)[i] = (uint64_t)(a < b ? a : b) << 32 | (uint64_t)(a < b ? b : a);
   }
   PetscCall(sort_keys(n, 64, *key, *side));
@@ -41,8 +42,8 @@ static PetscErrorCode fill_edges(triangle_topology *t, const uint64_t *key, cons
   for (int64_t i = 0, end; i < n; i = end, ++e) {
     for (end = i + 1; end < n && key[end] == key[i];) ++end;
     PetscCheck(end - i <= 2, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "%lld triangles share the edge between vertices %d and %d: this is not a surface", (long long)(end - i), (int)(key[i] >> 32),
-               (int)(key[i] & UINT32_MAX));
+               "%lld triangles share the edge between vertices %d and %d: this is not a surface; remove the surplus triangles",
+               (long long)(end - i), (int)(key[i] >> 32), (int)(key[i] & UINT32_MAX));
     t->edge[2 * e]              = (int32_t)(key[i] >> 32);
     t->edge[2 * e + 1]          = (int32_t)(key[i] & UINT32_MAX);
     t->edge_triangle[2 * e]     = side[i] / 3;

@@ -14,10 +14,15 @@ typedef struct {
 PetscErrorCode bounds_cg_space_create(int64_t n, bounds_cg_space *out);
 void           bounds_cg_space_destroy(bounds_cg_space *s);
 
+typedef enum {
+  BOUNDS_CG_OK,
+  BOUNDS_CG_ITERATIONS,   /* more than `max` iterations are necessary */
+  BOUNDS_CG_NO_CURVATURE, /* p^T A p <= 0 for the search direction p */
+  BOUNDS_CG_NOT_FINITE
+} bounds_cg_status;
 /* Minimise over the free unknowns until |g_F|_D <= target, with at most `max` iterations. g_F are the entries of g = A x - b at free
- * unknowns. is_free [n]: 1 at free unknowns; call bounds_face_update(face, is_free) before. x and g [n] are updated in place; x keeps
- * its values at unknowns that are not free. Increments r->iterations and r->products. */
-typedef enum { BOUNDS_CG_OK, BOUNDS_CG_ITERATIONS, BOUNDS_CG_NO_CURVATURE, BOUNDS_CG_NOT_FINITE } bounds_cg_status;
+ * unknowns; |.|_D is the norm of bounds_problem.h. is_free [n]: 1 at free unknowns; call bounds_face_update(face, is_free) before. x and
+ * g [n] are updated in place; x keeps its values at unknowns that are not free. Increments r->iterations and r->products. */
 bounds_cg_status bounds_cg(const bounds_qp *q, bounds_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g,
                            bounds_cg_space *s, bounds_result *r);
 #define KSPFACECG "facecg" /* the KSP type of bounds_cg_solve; needs PC type face */

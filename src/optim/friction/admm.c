@@ -191,7 +191,8 @@ static PetscErrorCode rebalance(admm *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double judge(admm *m, double *r, double *u)
+/* Return the error norm of r, computed from xi. Store r in m->best if its error is the lowest so far. u [3n] out: W r + q. */
+static double evaluate_error(admm *m, double *r, double *u)
 {
   const int64_t n = m->p->n;
   for (int64_t a = 0; a < n; ++a) {
@@ -215,7 +216,7 @@ static PetscErrorCode run(admm *m, double *r, double *u, friction_result *out)
   out->status = FRICTION_ITERATIONS;
   for (;; ++out->iterations) {
     if (out->iterations % CHECK_EVERY == 0 || out->iterations >= most) {
-      const double e = judge(m, r, u);
+      const double e = evaluate_error(m, r, u);
       if (e <= m->o->tolerance) out->status = FRICTION_OK;
       else if (!isfinite(e)) out->status = FRICTION_NOT_FINITE;
       else if (timer_now() > end) out->status = FRICTION_TIME;

@@ -177,7 +177,7 @@ static bool has_cheap_product(const friction_problem *p)
 static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
                                               double *r, double *u, friction_result *out, const char *const **names, bool *is_over)
 {
-  const friction_stop_test judge          = o->max_iterations > 0 ? NULL : has_stalled;
+  const friction_stop_test stop_test      = o->max_iterations > 0 ? NULL : has_stalled;
   const bool               weakly_coupled = is_weakly_coupled(p), is_cheap = has_cheap_product(p);
   friction_options         own  = *o;
   friction_result          part = {0};
@@ -192,17 +192,17 @@ static PetscErrorCode run_first_order_methods(const friction_problem *p, const f
       k->worth  = CHEAP_ITERATIONS * size * size * size;
       k->enough = 0.0; /* Newton's method follows at little cost */
     }
-    PetscCall(gradient_run(p, o, judge, k, r, u, out));
+    PetscCall(gradient_run(p, o, stop_test, k, r, u, out));
     k->worth = worth;
-    *is_over = !judge || !is_to_be_continued(out->status) || (weakly_coupled && friction_error(p, o->error, r, u) <= o->enough);
+    *is_over = !stop_test || !is_to_be_continued(out->status) || (weakly_coupled && friction_error(p, o->error, r, u) <= o->enough);
     if (*is_over || !weakly_coupled) PetscFunctionReturn(PETSC_SUCCESS);
     own.time_limit = remaining_time(end);
   }
   out->method   = (*names)[0];
   k->first_look = FIRST_CHECK, k->late_look = LATE_CHECK, k->enough = 0.0, k->n_looks = 0;
-  PetscCall(splitting_run(p, &own, true, judge, k, r, u, &part));
+  PetscCall(splitting_run(p, &own, true, stop_test, k, r, u, &part));
   out->iterations += part.iterations, out->status = part.status;
-  *is_over = !judge || !is_to_be_continued(out->status);
+  *is_over = !stop_test || !is_to_be_continued(out->status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -155,8 +155,8 @@ static void extrapolate(gradient *g)
   in_chunks(g, move_on);
 }
 
-/* The error of r; keeps the best. u [3n] for W r + q. */
-static double judge(gradient *g, double *u)
+/* Return the error norm of r. Store r in g->best if its error is the lowest so far. u [3n] out: W r + q. */
+static double evaluate_error(gradient *g, double *u)
 {
   const int64_t n = g->p->n;
   for (int64_t i = 0; i < 3 * n; ++i) u[i] = g->u[i] + g->p->q[i];
@@ -176,7 +176,7 @@ static void run(gradient *g, double *u, friction_result *out)
   in_chunks(g, lift_of);
   for (;; ++out->iterations) {
     if (out->iterations % CHECK_EVERY == 0 || out->iterations >= most) {
-      const double e = judge(g, u);
+      const double e = evaluate_error(g, u);
       if (e <= g->o->tolerance) out->status = FRICTION_OK;
       else if (!isfinite(e)) out->status = FRICTION_NOT_FINITE;
       else if (timer_now() > end) out->status = FRICTION_TIME;

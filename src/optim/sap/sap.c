@@ -228,7 +228,7 @@ static bool predicts_other_states(const sap_work *w)
 {
   const sap_terms *t = &w->p->terms;
   for (int64_t a = 0; a < t->n_contacts; ++a) {
-    const double *const r = w->p->pushes + 3 * a, *const now = w->r + 3 * a;
+    const double *const r = w->p->predicted + 3 * a, *const now = w->r + 3 * a;
     if (r[0] > 0.0 && (!(now[0] > 0.0) || sap_law_slides(t->contact + a, r) != sap_law_slides(t->contact + a, now))) return true;
   }
   return false;
@@ -240,7 +240,7 @@ static void linearise_at_prediction(sap_work *w)
   const sap_terms *t = &w->p->terms;
   memcpy(w->trial, w->u, (size_t)(3 * w->s.J.n) * sizeof *w->u);
   for (int64_t a = 0; a < t->n_contacts; ++a) {
-    const double *const r = w->p->pushes + 3 * a;
+    const double *const r = w->p->predicted + 3 * a;
     if (r[0] > 0.0) sap_law_velocity(t->contact + a, r, hypot(w->u[3 * a + 1], w->u[3 * a + 2]), w->trial + 3 * a);
   }
   sap_evaluate_terms(t, w->trial, w->cost, w->r, w->G);
@@ -280,7 +280,7 @@ static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
   bool    is_definite;
   PetscFunctionBegin;
   out->error = evaluate_with_new_product(w);
-  if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && predicts_other_states(w))
+  if (w->p->predicted && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && predicts_other_states(w))
     PetscCall(take_predicted_step(w, out));
   best = out->error;
   for (out->status = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {

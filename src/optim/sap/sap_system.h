@@ -39,7 +39,7 @@ typedef struct {
   const sap_operator *operator;
   /* [n_contacts][3] predicted contact impulses, 0 where unknown; NULL: none. They predict stick and slip for the first search
    * direction only, and only with the regularised law. */
-  const double  *pushes;
+  const double  *predicted;
   linear_solver *solver; /* of the Newton systems; NULL: factors, or with `operator` conjugate gradients with prefix sap_ */
 } sap_problem;
 

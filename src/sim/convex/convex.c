@@ -244,8 +244,8 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   anderson_reset(&p->past);
   for (int64_t k = 1;; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
-    n_unsolved     = record_solver_result(p->c, &result, status, report);
-    problem.pushes = NULL;
+    n_unsolved        = record_solver_result(p->c, &result, status, report);
+    problem.predicted = NULL;
     if (o->law != SAP_REGULARISED || o->max_coulomb_iterations == 1 || status->code != STEP_OK) break;
     n_open = convex_contacts_compare(o, shift, c, next);
     if (n_open == 0 || k == 2 * o->max_coulomb_iterations) break;

@@ -8,9 +8,10 @@
  * of f is that of FCLIB. */
 typedef struct {
   sparse_rows M, H;
-  int64_t     n_contacts;                  /* 0: no problem stored */
-  double     *f, *w, *mu;                  /* [n] N s, [n_contacts][3] m/s, [n_contacts] */
-  double     *guess, *guess_u, *r, *u, *v; /* initial guess; solution: impulses, contact velocities [n_contacts][3], v [n] */
+  int64_t     n_contacts; /* 0: no problem stored */
+  double     *f, *w, *mu; /* [n] N s, [n_contacts][3] m/s, [n_contacts] */
+  double     *guess, *guess_u, *r, *u,
+      *v; /* initial guess: impulses, contact velocities; solution: impulses, contact velocities (all [n_contacts][3]), velocities v [n] */
 } exact_export;
 
 /* Free the copy; accepts zeros. */

@@ -133,7 +133,7 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
   for (int k = 0; damping && keys[k]; ++k)
     if (document_find(damping, keys[k]))
       diagnostics_add_under(d, scene_body_node(s, i), path, "damping",
-                            "integrator: symplectic supports position-dependent forces and mass damping: remove %s, or use "
+                            "integrator: symplectic supports only forces that depend on positions, and mass damping; remove %s, or use "
                             "integrator: backward_euler",
                             keys[k]);
   if (!m || !tetrahedra_of(b)) return;
@@ -191,7 +191,7 @@ static void check_method(const scene *s, diagnostics *d)
   if (o->prescribed_nodes != HYBRID_PRESCRIBED_SURFACE) diagnostics_add_under(d, hybrid, "solver.hybrid", "expert.prescribed_nodes", none);
 }
 
-/* Warn of bodies that the near pass of impulses will push apart. Coulomb steps keep a distance too small to matter. */
+/* Warn of bodies that the near pass of impulses will move apart. Coulomb steps keep a distance that is too small for a warning. */
 static PetscErrorCode warn_of_near_bodies(const scene *s, hybrid_contact *c)
 {
   impulse_near *list;

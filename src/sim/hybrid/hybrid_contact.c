@@ -45,6 +45,7 @@ static PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_lay
 /* Contact forces for measures and frames. Impulses are known pair by pair; changes by the grid are known vertex by vertex and
  * are attributed to the nearest body. Forces between bodies are then balanced so that their sums equal the total force on each
  * body, which is known to rounding (hybrid_balance.h). Contact points show the changes of the vertices of both bodies. */
+
 /* Attribute changes of vertices without a near body to the bodies of their neighbours. */
 static PetscErrorCode attribute_to_neighbours(hybrid_contact *c)
 {
@@ -293,12 +294,12 @@ static PetscErrorCode create_grid(const scene *s, const hybrid_grid *o, hybrid_c
   PetscErrorCode code = scene_surfaces_place(f, s, 0.0, x);
   if (!code && o->transfer == HYBRID_TRANSFER_AUGURY) code = augury_create(&c->boundary.elements, x, c->dx, &c->grid);
   if (!code && o->transfer == HYBRID_TRANSFER_PIC)
-    code = pic_contact_create(&c->boundary.elements, f->body, f->n_bodies, f->meets, x, c->dx, &c->pic);
+    code = pic_contact_create(&c->boundary.elements, f->body, f->n_bodies, f->can_touch, x, c->dx, &c->pic);
   if (!code) code = augury_near_create(&c->boundary.elements, f->body, c->dx, &c->near);
   memory_free(&x);
   PetscCall(code);
   augury_near_set_open(c->near, c->boundary.is_open);
-  augury_near_set_can_touch(c->near, f->n_bodies, f->meets);
+  augury_near_set_can_touch(c->near, f->n_bodies, f->can_touch);
   hybrid_continuum_create(s, &c->continuum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -193,8 +193,8 @@ static PetscErrorCode check_values(const subject *s)
     diagnostics_add_under(s->d, s->item->node, s->path, "direction", "must not be the zero vector");
   for (int i = 0; spec->within && i < 3; ++i)
     if (!(spec->within->max[i] > spec->within->min[i])) {
-      diagnostics_add_under(s->d, s->item->node, s->path, "within", "max[%d] = %g m is not beyond min[%d] = %g m", i, spec->within->max[i],
-                            i, spec->within->min[i]);
+      diagnostics_add_under(s->d, s->item->node, s->path, "within", "max[%d] = %g m is not beyond min[%d] = %g m; increase max", i,
+                            spec->within->max[i], i, spec->within->min[i]);
       break;
     }
   if (spec->expected.n > 0 && s->quantity->takes & TAKE_EXPECTED) {
@@ -251,7 +251,7 @@ typedef struct {
 struct measures {
   scene       *scene;
   formulation *formulation;
-  memo        *memo;
+  named_state *named_state;
   int          n;
   entry       *entry;
 };
@@ -295,14 +295,14 @@ static PetscErrorCode resolve_names(const scene *s, const key_item *item, measur
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, memo *keep, measures **out)
+PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, named_state *keep, measures **out)
 {
   const step_report nothing = {0};
   PetscFunctionBegin;
   measures *m;
   PetscCall(memory_alloc("measures", 1, sizeof *m, &m));
   *out = m;
-  *m   = (measures){.scene = s, .formulation = f, .memo = keep, .n = list->n};
+  *m   = (measures){.scene = s, .formulation = f, .named_state = keep, .n = list->n};
   PetscCall(memory_alloc("measures", m->n, sizeof *m->entry, &m->entry));
   const measure_moment start = {.scene = s, .formulation = f, .report = &nothing, .clock = {.dt = s->options->time->step}};
   for (int i = 0; i < m->n; ++i) {
@@ -357,7 +357,7 @@ PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, 
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, e->k.name);
     PetscCall(history_open(path, 3, names, units, resume_step, &e->table));
     if (resume_step >= 0) PetscCall(continue_table(e, path, resume_step, now));
-    if (is_flow(&e->k)) PetscCall(measure_flow_open(&moment, m->memo, &e->k));
+    if (is_flow(&e->k)) PetscCall(measure_flow_open(&moment, m->named_state, &e->k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -380,7 +380,7 @@ PetscErrorCode measures_record(measures *m, const sim_clock *now, const step_rep
     entry *e = &m->entry[i];
     if (is_flow(&e->k)) PetscCall(measure_flow_step(&moment, &e->k));
     if (e->k.spec->every == 0.0 || sim_clock_is_due(now, e->k.spec->every)) PetscCall(record_value(e, &moment));
-    if (is_flow(&e->k)) PetscCall(measure_flow_keep(&e->k, m->memo));
+    if (is_flow(&e->k)) PetscCall(measure_flow_keep(&e->k, m->named_state));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

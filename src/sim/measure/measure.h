@@ -6,7 +6,7 @@
 #include "core/key_table.h"
 #include "sim/measure/clock.h"
 #include "sim/measure/measure_statistics.h"
-#include "sim/measure/memo.h"
+#include "sim/measure/named_state.h"
 #include "sim/step/formulation.h"
 
 extern const key_table measure_table; /* measure.NAME in a job */
@@ -19,7 +19,7 @@ bool measures_need_origins(const key_list *list);
 PetscErrorCode measures_check(const scene *s, const key_list *list, diagnostics *d);
 /* Create the measures of a scene in its initial state, before a checkpoint is restored; initial values for later comparison are
  * evaluated here. The list must have passed measures_check. All arguments are borrowed. */
-PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, memo *m, measures **out);
+PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, named_state *m, measures **out);
 /* Open or continue the tables in DIR/measure, after the state is restored. resume_step >= 0: later rows are removed; -1: new tables. */
 PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, const sim_clock *now);
 /* Record the values that are due. Call it once at the start and at the end of every step. */

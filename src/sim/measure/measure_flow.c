@@ -72,25 +72,25 @@ PetscErrorCode measure_flow_step(const measure_moment *now, measure *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode measure_flow_open(const measure_moment *now, const memo *m, measure *k)
+PetscErrorCode measure_flow_open(const measure_moment *now, const named_state *m, measure *k)
 {
   char crossed[300], since[300];
   PetscFunctionBegin;
   names_of(k, crossed, since);
   PetscCall(memory_alloc("flow rate", 1, sizeof *k->flow, &k->flow));
-  k->flow->crossed = memo_get(m, crossed, 0.0);
-  k->flow->since   = memo_get(m, since, now->clock.time);
+  k->flow->crossed = named_state_get(m, crossed, 0.0);
+  k->flow->since   = named_state_get(m, since, now->clock.time);
   PetscCall(measure_flow_step(now, k)); /* no previous sides: nothing crosses */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode measure_flow_keep(const measure *k, memo *m)
+PetscErrorCode measure_flow_keep(const measure *k, named_state *m)
 {
   char crossed[300], since[300];
   PetscFunctionBegin;
   names_of(k, crossed, since);
-  PetscCall(memo_set(m, crossed, k->flow->crossed));
-  PetscCall(memo_set(m, since, k->flow->since));
+  PetscCall(named_state_set(m, crossed, k->flow->crossed));
+  PetscCall(named_state_set(m, since, k->flow->since));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

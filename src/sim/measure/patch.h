@@ -6,14 +6,15 @@
 
 typedef struct {
   int    on, from; /* the force on body `on` by body `from`; from -1: by all bodies */
-  double point[3];
+  double point[3]; /* origin of the positions [m] */
   double along[3]; /* unit vector: positions are measured along it */
   bool   is_round; /* instead: distances from the axis `up` through `point` */
   double up[3];    /* unit vector */
 } patch_frame;
 
-/* Position [m] up to which `fraction` of the force acts: fraction 0 is the first contact point, 1 the last. In the cumulative force
- * each point is at the middle of its own share; between points it is linear. NaN without contact. Error: out of memory. */
+/* Set *value to the position [m] up to which `fraction` of the force acts: fraction 0 gives the first contact point, 1 the last. The
+ * cumulative force at a contact point includes half of the point's own force, and is linear between points. *value is NaN without contact.
+ * Error: out of memory. */
 PetscErrorCode patch_extent(const contact_points_view *p, const patch_frame *f, double fraction, double *value);
 /* Fraction of the force that sticking points carry; NaN without contact. */
 double patch_sticking(const contact_points_view *p, int on, int from);

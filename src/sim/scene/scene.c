@@ -237,7 +237,7 @@ static PetscErrorCode create_overlaps(scene *s)
   const overlap_scene      all = {.n_bodies                 = s->n_bodies,
                                   .law                      = s->laws,
                                   .has_thick_fibres         = f->is_rigid,
-                                  .meets_on_grid            = f->meets_on_grid,
+                                  .touches_on_grid          = f->touches_on_grid,
                                   .overlap_correction_speed = s->options->contact->overlap_correction_speed,
                                   .acceleration_scale       = s->options->acceleration_scale};
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *bodies, &bodies));
@@ -435,7 +435,6 @@ PetscErrorCode scene_survey(const scene *s, body_survey **survey)
 
 /* ==== contact laws ==== */
 
-/* Contact law of every pair, and detection data of every body. */
 /* True if `name` is the name of body i, of the body that it is a part of, or of its material. */
 static bool is_named(const scene *s, int i, const char *name)
 {
@@ -496,7 +495,7 @@ static bool is_rigid(const scene *s) { return s->options->formulation->is_rigid;
 /* Contact on the grid of one of the two. */
 static bool touch_on_grid(const scene *s, int a, int b)
 {
-  return s->options->formulation->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
+  return s->options->formulation->touches_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
 }
 
 static bool can_be_touched(const body_ops *ops) { return ops->level_sets || ops->surface; }
@@ -703,6 +702,7 @@ static PetscErrorCode set_auto_stiffness(scene *s, const int *source, diagnostic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Set the contact law of every pair, and the detection data of every body. */
 static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -711,8 +711,8 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   int                   *source; /* see set_auto_stiffness */
   const contact_options *c = s->options->contact;
   const int              n = s->n_bodies;
-  bool                  *meets_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
-  PetscCall(MEMORY_ALLOC("scene", ARRAY(meets_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(source, (int64_t)n * n),
+  bool                  *touches_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
+  PetscCall(MEMORY_ALLOC("scene", ARRAY(touches_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(source, (int64_t)n * n),
                          ARRAY(s->laws, (int64_t)n * n)));
   for (int i = 0; i < n * n; ++i)
     s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
@@ -734,7 +734,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) {
         if (!(is_named(s, i, one) && is_named(s, j, two)) && !(is_named(s, i, two) && is_named(s, j, one))) continue;
-        if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
+        if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) touches_itself[i] = true;
         is_named_pair[i * n + j] |= !is_material(s, one) && !is_material(s, two);
         if (!isnan(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness, source[i * n + j] = 1 + k;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
@@ -757,7 +757,8 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
       const bool   is_off = law->never_touch;
       if (!is_off && is_named_pair[i * n + j]) check_undetected(s, i, j, where, d);
-      if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (are_parts_of_one_body(s, i, j) && !is_named_pair[i * n + j])) {
+      if (is_off || !can_touch(s, i, j) || (i == j && !touches_itself[i]) ||
+          (are_parts_of_one_body(s, i, j) && !is_named_pair[i * n + j])) {
         law->stiffness = same->stiffness = 0.0;
         law->friction = same->friction = 0.0;
         law->never_touch = same->never_touch = true;
@@ -784,7 +785,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
                         s->bodies[i].name, s->bodies[j].name);
       }
     }
-  MEMORY_FREE(&meets_itself, &is_named_pair, &source);
+  MEMORY_FREE(&touches_itself, &is_named_pair, &source);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -832,7 +833,7 @@ static bool needs_walls(const scene *s)
     has_grid  = has_grid || s->bodies[i].kind->ops->carrier;
     has_rigid = has_rigid || dynamic_rigid_body(s, i);
   }
-  return s->options->formulation->meets_on_grid && s->options->mac && has_grid && has_rigid;
+  return s->options->formulation->touches_on_grid && s->options->mac && has_grid && has_rigid;
 }
 
 /* True if a static half-space covers the side; bodies are then in contact with that obstacle. */

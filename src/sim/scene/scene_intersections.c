@@ -16,11 +16,11 @@ static PetscErrorCode create(const scene *s, bool all_selves, scene_intersection
   *out = f;
   PetscCall(scene_surfaces_create(s, &f->surfaces));
   const int64_t n = f->surfaces->n_bodies;
-  PetscCall(MEMORY_ALLOC("intersections", ARRAY(f->x, 3 * f->surfaces->n_vertices), ARRAY(f->meets, n * n)));
-  if (n > 0) memcpy(f->meets, f->surfaces->meets, (size_t)(n * n) * sizeof *f->meets);
-  for (int64_t i = 0; i < n && all_selves; ++i) f->meets[i * n + i] |= !f->surfaces->is_rigid[i];
+  PetscCall(MEMORY_ALLOC("intersections", ARRAY(f->x, 3 * f->surfaces->n_vertices), ARRAY(f->can_touch, n * n)));
+  if (n > 0) memcpy(f->can_touch, f->surfaces->can_touch, (size_t)(n * n) * sizeof *f->can_touch);
+  for (int64_t i = 0; i < n && all_selves; ++i) f->can_touch[i * n + i] |= !f->surfaces->is_rigid[i];
   broad_phase_surfaces all = scene_surfaces_broad(f->surfaces);
-  all.meets                = f->meets;
+  all.can_touch            = f->can_touch;
   PetscCall(intersections_create(&all, &f->finder));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -37,7 +37,7 @@ void scene_intersections_destroy(scene_intersections **f)
   if (!f || !*f) return;
   intersections_destroy(&(*f)->finder);
   scene_surfaces_destroy(&(*f)->surfaces);
-  MEMORY_FREE(&(*f)->meets, &(*f)->x, &(*f)->sunk, f);
+  MEMORY_FREE(&(*f)->can_touch, &(*f)->x, &(*f)->sunk, f);
 }
 
 PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, double t, int64_t *bad, int64_t *n,
@@ -56,7 +56,7 @@ static int64_t count_vertices_beyond(const scene_intersections *f, int i, const 
   const scene_surfaces *all = f->surfaces;
   int64_t               n   = 0;
   for (int64_t k = 0; k < all->n_vertices; ++k) {
-    if (!f->meets[(int64_t)all->body[k] * all->n_bodies + i] || orient3d_plane_side(normal, point, f->x + 3 * k) >= 0) continue;
+    if (!f->can_touch[(int64_t)all->body[k] * all->n_bodies + i] || orient3d_plane_side(normal, point, f->x + 3 * k) >= 0) continue;
     if (out) out[n] = (scene_vertex_beyond){(int32_t)k, i};
     ++n;
   }
@@ -95,7 +95,7 @@ typedef struct {
   int64_t n, n_beyond;
   int     n_shown;
   char    text[SHOWN * 160];
-} meeting;
+} pair_intersections;
 
 /* Intersection point of the edge with the triangle's plane, or the edge's middle if it lies in the plane. */
 static void place_of(const scene_intersections *f, const intersection *i, double out[3])
@@ -110,7 +110,7 @@ static void place_of(const scene_intersections *f, const intersection *i, double
   for (int k = 0; k < 3; ++k) out[k] = p[k] + (s >= 0.0 && s <= 1.0 ? s : 0.5) * (q[k] - p[k]);
 }
 
-static void describe(const scene *s, const scene_intersections *f, const intersection *i, meeting *m)
+static void describe(const scene *s, const scene_intersections *f, const intersection *i, pair_intersections *m)
 {
   const scene_surfaces *all = f->surfaces;
   const int32_t        *e   = all->edge + 2 * (int64_t)i->edge;
@@ -124,7 +124,7 @@ static void describe(const scene *s, const scene_intersections *f, const interse
            s->bodies[in].name, x[0], x[1], x[2]);
 }
 
-static void describe_vertex_beyond(const scene *s, const scene_intersections *f, const scene_vertex_beyond *i, meeting *m)
+static void describe_vertex_beyond(const scene *s, const scene_intersections *f, const scene_vertex_beyond *i, pair_intersections *m)
 {
   const scene_surfaces *all  = f->surfaces;
   const double         *x    = f->x + 3 * (int64_t)i->vertex;
@@ -137,17 +137,17 @@ static void describe_vertex_beyond(const scene *s, const scene_intersections *f,
 /* remedy in messages; its arguments are the names of the two bodies */
 #define PERMIT "permit it: contact.pairs: [{between: [%.90s, %.90s], initial_overlap: permit}]"
 
-static void report_pair(const scene *s, int a, int b, const meeting *m, diagnostics *d)
+static void report_pair(const scene *s, int a, int b, const pair_intersections *m, diagnostics *d)
 {
   const document_node *bodies = document_find(s->options->root, "bodies");
   const int            whole  = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
   char                 path[300], other[100] = "itself", how_many[100];
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
   if (a != b) snprintf(other, sizeof other, "\"%.90s\"", s->bodies[b].name);
-  if (m->n_beyond > 0) snprintf(how_many, sizeof how_many, "%lld nodes,", (long long)m->n_beyond);
-  else snprintf(how_many, sizeof how_many, "and touching counts: %lld pairs of an edge and a triangle,", (long long)m->n);
+  if (m->n_beyond > 0) snprintf(how_many, sizeof how_many, "with %lld nodes beyond its plane,", (long long)m->n_beyond);
+  else snprintf(how_many, sizeof how_many, "in %lld pairs of an edge and a triangle (touching counts),", (long long)m->n);
   diagnostics_add_under(d, document_find(bodies, s->bodies[whole].name), path, NULL,
-                        "its surface intersects %s at the start of the run, %s%s%s. %s, or " PERMIT, other, how_many, m->text,
+                        "its surface intersects %s at the start of the run %s%s%s. %s, or " PERMIT, other, how_many, m->text,
                         m->n + m->n_beyond > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it",
                         s->bodies[a].name, s->bodies[b].name);
 }
@@ -197,7 +197,7 @@ static int64_t vertex_within(const scene_intersections *f, const int32_t *root, 
 }
 
 /* Report bodies that are completely inside another solid. */
-static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, diagnostics *d)
+static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const pair_intersections *pair, diagnostics *d)
 {
   const document_node *bodies = document_find(s->options->root, "bodies");
   const int            n      = s->n_bodies;
@@ -209,7 +209,7 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
     double box[6];
     compute_bounding_box(f, b, box);
     for (int a = 0; a < n && is_closed(f->surfaces, b); ++a) {
-      if (a == b || !f->meets[a * n + b] || s->laws[(int64_t)a * n + b].may_overlap ||
+      if (a == b || !f->can_touch[a * n + b] || s->laws[(int64_t)a * n + b].may_overlap ||
           (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0))
         continue;
       const int64_t k     = vertex_within(f, root, box, a, b);
@@ -228,7 +228,7 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static meeting *pair_of(const scene *s, meeting *pair, int32_t a, int32_t b)
+static pair_intersections *pair_of(const scene *s, pair_intersections *pair, int32_t a, int32_t b)
 {
   return &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
 }
@@ -239,20 +239,20 @@ PetscErrorCode scene_intersections_check(const scene *s, diagnostics *d)
   const intersection        *list;
   const scene_vertex_beyond *sunk;
   int64_t                    n, n_beyond, bad;
-  meeting                   *pair;
+  pair_intersections        *pair;
   PetscFunctionBegin;
   PetscCall(create(s, false, &f));
   PetscCall(scene_intersections_find(f, s, 0.0, &bad, &n, &list));
   PetscCall(scene_intersections_beyond(f, s, 0.0, &n_beyond, &sunk));
   PetscCall(memory_alloc("intersections", n + n_beyond > 0 ? (int64_t)s->n_bodies * s->n_bodies : 0, sizeof *pair, &pair));
   for (int64_t i = 0; i < n; ++i) {
-    const int32_t e = f->surfaces->edge[2 * (int64_t)list[i].edge], t = f->surfaces->triangle[3 * (int64_t)list[i].triangle];
-    meeting      *m = pair_of(s, pair, f->surfaces->body[e], f->surfaces->body[t]);
+    const int32_t       e = f->surfaces->edge[2 * (int64_t)list[i].edge], t = f->surfaces->triangle[3 * (int64_t)list[i].triangle];
+    pair_intersections *m = pair_of(s, pair, f->surfaces->body[e], f->surfaces->body[t]);
     ++m->n;
     describe(s, f, &list[i], m);
   }
   for (int64_t i = 0; i < n_beyond; ++i) {
-    meeting *m = pair_of(s, pair, f->surfaces->body[sunk[i].vertex], sunk[i].body);
+    pair_intersections *m = pair_of(s, pair, f->surfaces->body[sunk[i].vertex], sunk[i].body);
     ++m->n_beyond;
     describe_vertex_beyond(s, f, &sunk[i], m);
   }

@@ -10,8 +10,8 @@
 typedef struct scene_intersections {
   scene_surfaces             *surfaces;
   intersections              *finder;
-  bool                       *meets; /* [n_bodies][n_bodies] pairs that may touch */
-  double                     *x;     /* [n_vertices][3] positions of the last search */
+  bool                       *can_touch; /* [n_bodies][n_bodies] pairs that may touch */
+  double                     *x;         /* [n_vertices][3] positions of the last search */
   int64_t                     capacity;
   struct scene_vertex_beyond *sunk; /* result of scene_intersections_beyond */
 } scene_intersections;

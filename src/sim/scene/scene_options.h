@@ -53,7 +53,7 @@ typedef struct {
   const unused_key *unused;          /* NULL: none */
   bool              is_rigid;        /* contacts are rows with a contact law, not springs: a stiffness is not required */
   bool              has_light_nodes; /* light MPM grid nodes of sand are dependent nodes by default */
-  bool              meets_on_grid;   /* bodies with a shared grid are in contact with level sets on that grid, not at points */
+  bool              touches_on_grid; /* bodies with a shared grid are in contact with level sets on that grid, not at points */
   bool              checks_surfaces; /* its `check` reports intersections of triangle surfaces at the start of the run */
   /* Add an entry to `d` for each property of the scene that the formulation does not support. NULL: no checks. */
   PetscErrorCode (*check)(const scene *s, diagnostics *d);

@@ -71,7 +71,7 @@ static PetscErrorCode tolerance_of(const scene *s, const scene_overlap *p, doubl
     const int i = side ? p->b : p->a;
     if (!scene_overlaps_has_particles(s->overlaps, i)) continue;
     *tolerance = fmax(*tolerance, 0.5 * scene_overlaps_size(s->overlaps, i));
-    if (s->options->formulation->meets_on_grid)
+    if (s->options->formulation->touches_on_grid)
       *tolerance = fmax(*tolerance, body_system(s->bodies[i].body)->ops->length(s->bodies[i].body));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,7 +116,7 @@ PetscErrorCode scene_overlap_check(const scene *s, diagnostics *d)
     const scene_overlap *p         = &list[k];
     double               tolerance = 0.0;
     if (s->laws[(int64_t)p->a * s->n_bodies + p->b].may_overlap || are_joined(s, p->a, p->b)) continue;
-    if (s->options->formulation->meets_on_grid && s->bodies[p->a].frame >= 0 && s->bodies[p->b].frame >= 0)
+    if (s->options->formulation->touches_on_grid && s->bodies[p->a].frame >= 0 && s->bodies[p->b].frame >= 0)
       continue; /* checked by monolith.c */
     if (s->options->formulation->checks_surfaces && has_surface(s, p->a) && has_surface(s, p->b)) continue;
     PetscCall(tolerance_of(s, p, &tolerance));

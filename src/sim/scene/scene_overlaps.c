@@ -47,7 +47,7 @@ void scene_overlaps_destroy(scene_overlaps **out)
 
 static bool is_on_grid(const scene_overlaps *o, int a, int b)
 {
-  return o->scene.meets_on_grid && !o->shape[a].b->ops->carrier != !o->shape[b].b->ops->carrier;
+  return o->scene.touches_on_grid && !o->shape[a].b->ops->carrier != !o->shape[b].b->ops->carrier;
 }
 
 static bool may_touch(const scene_overlaps *o, int a, int b, bool is_initial)

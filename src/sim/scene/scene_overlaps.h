@@ -17,7 +17,7 @@ typedef struct {
   int          n_bodies;
   contact_law *law;                                          /* [n_bodies][n_bodies] borrowed; rest_overlap is written */
   bool         has_thick_fibres;                             /* false: contact acts on the axes of fibres */
-  bool         meets_on_grid;                                /* bodies with a carrier are in contact with others on the grid */
+  bool         touches_on_grid;                              /* bodies with a carrier are in contact with others on the grid */
   double       overlap_correction_speed, acceleration_scale; /* m/s, NaN: not given; m/s^2 */
 } overlap_scene;
 

@@ -244,8 +244,7 @@ static void         check_sound_step(const subject *c, int i)
   if (!isfinite(speed) || !(speed > 0.0) || !(c->dt > SOUND_PERIODS * period)) return;
   warning_list_add(c->s->warnings, "step-sound", limited(c, "step-sound", PATH(i)),
                    "sound crosses it in %.2g s, and the step is %g s: elastic oscillations are damped within one step, so impacts lose "
-                   "their energy; choose a "
-                   "step of at most %.2g s if they matter",
+                   "their energy; if impacts matter, choose a step of at most %.2g s",
                    0.5 * period, c->dt, 0.5 * period);
 }
 
@@ -428,10 +427,10 @@ static void check_materials(const subject *c)
     if (!is_used_by(c, m, false))
       warning_list_add(c->s->warnings, "unused-parameter", path, "no body has this material; remove it, or name it in a body");
     else if ((m->law || m->flow) && !is_used_by(c, m, true))
-      warning_list_add(c->s->warnings, "unused-parameter", path,
-                       "only rigid bodies, cloth or obstacles have this material, which use its density at most; its other parameters have "
-                       "no effect: use model: "
-                       "rigid, or a deformable kind of body");
+      warning_list_add(
+          c->s->warnings, "unused-parameter", path,
+          "only rigid bodies, cloth or obstacles have this material. They use at most its density, so its other parameters have "
+          "no effect; use model: rigid, or a deformable kind of body");
   }
 }
 
@@ -447,11 +446,11 @@ static void check_time(const subject *c)
     warning_list_add(c->s->warnings, "frame-interval", "time.frame", "%.3g frames are written; a longer interval saves disk space",
                      t->end / t->frame);
   if (t->end / t->step < 1.5)
-    warning_list_add(c->s->warnings, "duration", "time", "the run has only %.0f step: time.end %g s, time.step %g s",
+    warning_list_add(c->s->warnings, "duration", "time", "the run has only %.0f step: time.end %g s, time.step %g s; correct one of them",
                      nearbyint(t->end / t->step), t->end, t->step);
   else if (t->end / t->step > 1e8)
-    warning_list_add(c->s->warnings, "duration", "time", "the run has %.2g steps: time.end %g s, time.step %g s", t->end / t->step, t->end,
-                     t->step);
+    warning_list_add(c->s->warnings, "duration", "time", "the run has %.2g steps: time.end %g s, time.step %g s; correct one of them",
+                     t->end / t->step, t->end, t->step);
 }
 
 static PetscErrorCode check_all(subject *c)

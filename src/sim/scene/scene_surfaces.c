@@ -19,15 +19,15 @@ static body_surface surface_of(const scene *s, int i)
 /* Pairs with the law `never_touch` are excluded; neither the stiffness (rigid contact has none) nor the kinds alone decide this. */
 static void set_meets(scene_surfaces *f, const scene *s)
 {
-  for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) f->meets[i] = !s->laws[i].never_touch && s->laws[i].stiffness != 0.0;
+  for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) f->can_touch[i] = !s->laws[i].never_touch && s->laws[i].stiffness != 0.0;
 }
 
-/* Number the nodes of body i that belong to triangles; vertex [n_nodes]: zero in, vertex + 1 out. is_left_out: of its triangles. */
-static void number_nodes(scene_surfaces *f, int i, const body_surface *one, const bool *is_left_out, int32_t *vertex)
+/* Number the nodes of body i that belong to triangles; vertex [n_nodes]: zero in, vertex + 1 out. is_excluded: of its triangles. */
+static void number_nodes(scene_surfaces *f, int i, const body_surface *one, const bool *is_excluded, int32_t *vertex)
 {
   int64_t at = f->first_vertex[i], t = 3 * f->first_triangle[i];
   for (int64_t k = 0; k < 3 * one->n_triangles; ++k)
-    if (!is_left_out || !is_left_out[k / 3]) vertex[one->triangles[k]] = 1;
+    if (!is_excluded || !is_excluded[k / 3]) vertex[one->triangles[k]] = 1;
   for (int64_t k = 0; k < one->n_nodes; ++k) {
     if (!vertex[k]) continue;
     f->body[at] = i;
@@ -35,7 +35,7 @@ static void number_nodes(scene_surfaces *f, int i, const body_surface *one, cons
     vertex[k]   = (int32_t)++at;
   }
   for (int64_t k = 0; k < 3 * one->n_triangles; ++k)
-    if (!is_left_out || !is_left_out[k / 3]) f->triangle[t++] = vertex[one->triangles[k]] - 1;
+    if (!is_excluded || !is_excluded[k / 3]) f->triangle[t++] = vertex[one->triangles[k]] - 1;
   f->first_vertex[i + 1] = at;
 }
 
@@ -66,10 +66,10 @@ static PetscErrorCode list_edges(scene_surfaces *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int64_t count_kept(const body_surface *one, const bool *is_left_out)
+static int64_t count_kept(const body_surface *one, const bool *is_excluded)
 {
   int64_t n = 0;
-  for (int64_t t = 0; t < one->n_triangles; ++t) n += !is_left_out || !is_left_out[t];
+  for (int64_t t = 0; t < one->n_triangles; ++t) n += !is_excluded || !is_excluded[t];
   return n;
 }
 
@@ -80,7 +80,7 @@ PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left_out, scene_surfaces **out)
+PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_excluded, scene_surfaces **out)
 {
   const int64_t   n       = s->n_bodies;
   int64_t         n_nodes = 0, most = 0, at = 0;
@@ -92,12 +92,12 @@ PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left
   *out        = f;
   f->n_bodies = (int32_t)n;
   PetscCall(MEMORY_ALLOC("surfaces", ARRAY(f->first_vertex, n + 1), ARRAY(f->first_edge, n + 1), ARRAY(f->first_triangle, n + 1),
-                         ARRAY(f->is_rigid, n), ARRAY(f->meets, n * n)));
+                         ARRAY(f->is_rigid, n), ARRAY(f->can_touch, n * n)));
   set_meets(f, s);
   for (int i = 0; i < n; ++i) {
     const body_surface one   = surface_of(s, i);
     f->is_rigid[i]           = s->bodies[i].frame >= 0;
-    f->first_triangle[i + 1] = f->first_triangle[i] + count_kept(&one, is_left_out ? is_left_out + at : NULL);
+    f->first_triangle[i + 1] = f->first_triangle[i] + count_kept(&one, is_excluded ? is_excluded + at : NULL);
     at += one.n_triangles;
     n_nodes += one.n_nodes;
     most = one.n_nodes > most ? one.n_nodes : most;
@@ -112,7 +112,7 @@ PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left
   for (int i = 0; i < n; ++i) {
     const body_surface one = surface_of(s, i);
     if (one.n_nodes > 0) memset(vertex, 0, (size_t)one.n_nodes * sizeof *vertex);
-    number_nodes(f, i, &one, is_left_out ? is_left_out + at : NULL, vertex);
+    number_nodes(f, i, &one, is_excluded ? is_excluded + at : NULL, vertex);
     at += one.n_triangles;
   }
   memory_free(&vertex);
@@ -125,7 +125,7 @@ void scene_surfaces_destroy(scene_surfaces **out)
 {
   if (!out || !*out) return;
   scene_surfaces *f = *out;
-  MEMORY_FREE(&f->first_vertex, &f->first_edge, &f->first_triangle, &f->body, &f->node, &f->edge, &f->triangle, &f->is_rigid, &f->meets,
+  MEMORY_FREE(&f->first_vertex, &f->first_edge, &f->first_triangle, &f->body, &f->node, &f->edge, &f->triangle, &f->is_rigid, &f->can_touch,
               out);
 }
 
@@ -167,7 +167,7 @@ broad_phase_surfaces scene_surfaces_broad(const scene_surfaces *f)
                                 .triangle    = f->triangle,
                                 .n_bodies    = f->n_bodies,
                                 .body        = f->body,
-                                .meets       = f->meets};
+                                .can_touch   = f->can_touch};
 }
 
 /* Closed surface of obstacle b without convex solids; NULL for other bodies, and for unbounded shapes, which have an open surface for pictures. */

@@ -19,21 +19,21 @@ typedef struct {
   int32_t *edge;                                       /* [n_edges][2] vertices, the low one first */
   int32_t *triangle;                                   /* [n_triangles][3] vertices */
   bool    *is_rigid;                                   /* [n_bodies] fixed to the pose scene.bodies[i].frame */
-  bool    *meets;                                      /* [n_bodies][n_bodies] symmetric, including the diagonal: pairs that may touch */
+  bool    *can_touch; /* [n_bodies][n_bodies] symmetric, including the diagonal: pairs of bodies with contact */
 } scene_surfaces;
 
 /* Errors: out of memory; more than INT32_MAX vertices, edges or triangles. */
 PetscErrorCode scene_surfaces_create(const scene *s, scene_surfaces **out);
-/* The same without the triangles marked in is_left_out, and without nodes and edges that belong only to these. is_left_out: one
+/* The same without the triangles marked in is_excluded, and without nodes and edges that belong only to these. is_excluded: one
  * mark per triangle, by body, in the order of each body; NULL: none. */
-PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_left_out, scene_surfaces **out);
+PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_excluded, scene_surfaces **out);
 void           scene_surfaces_destroy(scene_surfaces **f); /* accepts NULL */
 /* Current positions between two steps: x [n_vertices][3] out [m]. Bodies with prescribed motion are placed for time t. */
 PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, double t, double *x);
-/* Positions in the initial shape, x [n_vertices][3]; rigid surfaces in their own frame. */
+/* Positions in the undeformed shape, x [n_vertices][3] out [m]; those of rigid surfaces are in the body's frame. */
 PetscErrorCode scene_surfaces_rest(const scene_surfaces *f, const scene *s, double *x);
-/* Closed surfaces of the obstacles without convex solids, in their own frames, for obstacle_edges.h: out [n_bodies], borrowed; NULL for other
- * bodies. */
+/* Closed surfaces of the obstacles without convex solids, in their own frames, for obstacle_edges.h: out [n_bodies], borrowed from the
+ * scene; NULL for other bodies. */
 PetscErrorCode scene_obstacle_surfaces(const scene *s, const triangle_mesh **out);
 /* True if the detector of obstacle_edges.h finds contacts of bodies i and j. */
 bool scene_obstacle_edges(const scene *s, int i, int j);

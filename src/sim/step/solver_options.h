@@ -34,7 +34,7 @@ typedef struct solver_options {
  * separates stagnation just above the tolerance, which changes no digit that the tolerance guarantees, from unsolved equations. */
 double solver_stall_tolerance(double given, double tolerance);
 /* The same for the relative errors of contact and friction solvers, at least 1e-7 (10 times the default tolerance). Their rounding errors reach
- * 1e-9 where bodies of different mass meet, and halving the step does not reduce them; a job with a tolerance of 1e-11 would stop there. */
+ * 1e-9 in contacts of bodies with very different masses. Halving the step does not reduce them, so a job with a tolerance of 1e-11 would stop. */
 double                 solver_contact_stall_tolerance(double given, double tolerance);
 extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
                                                     * keys */

@@ -23,15 +23,15 @@ static PetscErrorCode create_edges(const scene *s, step_contacts *c)
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 {
   const unsigned surface_detectors = 1u << DETECTOR_SURFACE_POINT | 1u << DETECTOR_SURFACE_EDGE;
-  bool          *meets;
+  bool          *can_touch;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *meets, &meets));
+  PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *can_touch, &can_touch));
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies; ++j)
-      meets[i * s->n_bodies + j] =
+      can_touch[i * s->n_bodies + j] =
           !s->laws[i * s->n_bodies + j].never_touch && contact_detectors_of(c->body[i], c->body[j]) & surface_detectors;
-  const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, meets, &c->surfaces);
-  memory_free(&meets);
+  const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, can_touch, &c->surfaces);
+  memory_free(&can_touch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -222,7 +222,7 @@ enum { GRID_DETECTOR = CONTACT_N_DETECTORS }; /* bodies in contact with a contin
 static unsigned rigid_detectors_of(const scene *s, int i, int j)
 {
   const body *a = s->bodies[i].body, *b = s->bodies[j].body;
-  if (s->options->formulation->meets_on_grid && !a->ops->carrier != !b->ops->carrier) return 1u << GRID_DETECTOR;
+  if (s->options->formulation->touches_on_grid && !a->ops->carrier != !b->ops->carrier) return 1u << GRID_DETECTOR;
   return contact_detectors_of(a, b) | (scene_obstacle_edges(s, i, j) ? 1u << DETECTOR_OBSTACLE_EDGE : 0);
 }
 

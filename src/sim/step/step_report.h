@@ -7,15 +7,9 @@
 #define SS_SIM_STEP_STEP_REPORT_H
 #include "contact/detection/contact_record.h"
 
-/* Rule that merges the values of substeps into the value of the step. FALLBACK: sum; the report page warns if it is not 0. */
-typedef enum {
-  REPORT_SUM,
-  REPORT_MAX,
-  REPORT_LAST,
-  REPORT_FALLBACK,
-  REPORT_DEEPEST
-} report_rule;                                /* DEEPEST: value of the substep with
-                                                                                                      * the largest penetration */
+/* Rule that merges the values of substeps into the value of the step. FALLBACK: sum; the report page warns if it is not 0. DEEPEST: value
+ * of the substep with the largest penetration. */
+typedef enum { REPORT_SUM, REPORT_MAX, REPORT_LAST, REPORT_FALLBACK, REPORT_DEEPEST } report_rule;
 extern const char *const report_rule_names[]; /* "sum", "maximum", "last", "sum", "at largest penetration" */
 
 /* Groups of quantities. A formulation provides all quantities of a group or none. INTERNAL: not a column of history.csv. */

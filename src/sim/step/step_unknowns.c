@@ -63,7 +63,8 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscFunctionBegin;
   memset(u, 0, sizeof *u);
   u->n_full = 3 * l->n_blocks;
-  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns exceed 32-bit indices", (long long)u->n_full);
+  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%lld unknowns; at most %d are supported: choose a coarser spacing or fewer bodies", (long long)u->n_full, INT32_MAX);
   u->is_all       = l->n_prescribed == 0 && l->dependent.n == 0;
   u->is_selection = !u->is_all && l->dependent.n == 0;
   if (u->is_all) {

@@ -21,7 +21,7 @@ typedef struct {
   job         *j;
   scene       *s;
   field_table *table;
-  memo        *memo;
+  named_state *named_state;
   measures    *m;
   until       *u;
 } world;
@@ -41,17 +41,17 @@ static void start(world *w, const char *conditions)
   if (!w->j) fail_msg("%s", diagnostics_text(w->d, 0));
   assert_ok(scene_create(PETSC_COMM_SELF, &w->j->scene, w->d, &w->s));
   assert_ok(field_table_create(&w->table));
-  assert_ok(memo_create(w->table, &w->memo));
-  assert_ok(measures_create(w->s, &w->j->measure, &fake, w->memo, &w->m));
+  assert_ok(named_state_create(w->table, &w->named_state));
+  assert_ok(measures_create(w->s, &w->j->measure, &fake, w->named_state, &w->m));
   assert_ok(measures_open(w->m, w->dir, -1, &(sim_clock){0, 0.0, 0.1}));
-  assert_ok(until_create(&w->j->until, &w->j->measure, w->m, w->memo, w->s->warnings, &w->u));
+  assert_ok(until_create(&w->j->until, &w->j->measure, w->m, w->named_state, w->s->warnings, &w->u));
 }
 
 static void stop(world *w)
 {
   until_destroy(&w->u);
   assert_ok(measures_destroy(&w->m));
-  memo_destroy(&w->memo);
+  named_state_destroy(&w->named_state);
   field_table_destroy(&w->table);
   scene_destroy(&w->s);
   job_destroy(&w->j);
@@ -123,7 +123,7 @@ static void outlives_a_resume(void **state)
   for (int64_t i = 1; i <= 4; ++i) {
     assert_int_equal(step_to(&w, i, 1.0), i == 4);
     until_destroy(&w.u);
-    assert_ok(until_create(&w.j->until, &w.j->measure, w.m, w.memo, w.s->warnings, &w.u));
+    assert_ok(until_create(&w.j->until, &w.j->measure, w.m, w.named_state, w.s->warnings, &w.u));
   }
   assert_true(until_met(w.u, sizeof what, what));
   assert_string_equal(what, "x > 0 for 0.3 s");
@@ -131,7 +131,7 @@ static void outlives_a_resume(void **state)
   static const char *set = "until={when: x > 0, for: 0.4}";
   assert_ok(job_read_text("job", text, 1, &set, w.d, &other));
   until_destroy(&w.u);
-  assert_ok(until_create(&other->until, &other->measure, w.m, w.memo, w.s->warnings, &w.u));
+  assert_ok(until_create(&other->until, &other->measure, w.m, w.named_state, w.s->warnings, &w.u));
   assert_false(until_met(w.u, sizeof what, what));
   for (int64_t i = 5; i <= 9; ++i) assert_int_equal(step_to(&w, i, 1.0), i == 9);
   until_destroy(&w.u);

@@ -14,13 +14,13 @@ typedef struct {
   int64_t n_nodes, n_segments;
   int32_t segment[2 * NODES], strand[NODES], body[NODES];
   double  radius[NODES], x0[3 * NODES], x1[3 * NODES];
-  bool    meets[4];
+  bool    can_touch[4];
 } scene;
 
 static void scene_clear(scene *s)
 {
   memset(s, 0, sizeof *s);
-  memset(s->meets, 1, sizeof s->meets);
+  memset(s->can_touch, 1, sizeof s->can_touch);
 }
 
 /* n points, the segments between them, and one back to the first if closed. */
@@ -48,7 +48,7 @@ static fibre_contact *create(const scene *s)
                          .radius     = s->radius,
                          .n_bodies   = 2,
                          .body       = s->body,
-                         .meets      = s->meets};
+                         .can_touch  = s->can_touch};
   fibre_contact  *c   = NULL;
   assert_ok(fibre_contact_create(&set, &c));
   return c;
@@ -204,7 +204,7 @@ static void own_strand(void **unused)
     assert_close(turns, 1.0, 0.05); /* one turn apart, no more, no less */
     assert_close(fabs(found[k].normal[2]), 1.0, 0.1);
   }
-  S.meets[0] = false;
+  S.can_touch[0] = false;
   assert_int_equal(find(&S, false, 0.02, found), 0);
   for (int i = 0; i < N; ++i) v3_set(x + 3 * i, 0.02 * cos(2.0 * M_PI * i / N), 0.02 * sin(2.0 * M_PI * i / N), 0.0);
   scene_clear(&S); /* a ring smaller than its own thickness: all of it the inside of one bend */
@@ -723,7 +723,7 @@ static void errors(void **unused)
                            .radius     = S.radius,
                            .n_bodies   = 2,
                            .body       = S.body,
-                           .meets      = S.meets};
+                           .can_touch  = S.can_touch};
     fibre_contact  *c   = NULL;
     assert_int_equal(fibre_contact_create(&set, &c), PETSC_ERR_ARG_OUTOFRANGE);
     assert_null(c);
@@ -749,7 +749,7 @@ static void second_search_finds_new_collisions_only(void **unused)
   const fibre_spot *spot;
   bool              moves[2 * PAIRS] = {false};
   int64_t           n, bad;
-  S = (scene){.meets = {true, true, true, true}};
+  S = (scene){.can_touch = {true, true, true, true}};
   for (int i = 0; i < PAIRS; ++i) { /* crossed, the upper one at a height of its own: the first touches */
     const double z = i == 0 ? 0.02 : 0.5, y = 10.0 * i, a[6] = {-1, y, 0, 1, y, 0}, b[6] = {0.25, y - 1, z, 0.25, y + 1, z};
     add_segment(&S, 0, 0.01, a);

@@ -41,7 +41,7 @@ static fibre_contact *make_contact(void)
                          .radius     = radius,
                          .n_bodies   = 1,
                          .body       = body_of,
-                         .meets      = &yes};
+                         .can_touch  = &yes};
   fibre_contact  *c;
   assert_ok(fibre_contact_create(&set, &c));
   return c;

@@ -189,13 +189,13 @@ static void check_fast_points(double v, double w, int moving)
   const int64_t n = run(p, c, 0.001, &spot);
   for (int64_t k = 0; k < POINTS; ++k)
     for (int s = 0; s < STRANDS; ++s) {
-      bool   meets = false, is_told = false;
+      bool   collides = false, is_told = false;
       double at;
       for (int i = s * (NODES - 1); i < (s + 1) * (NODES - 1); ++i)
-        for (int t = 0; t <= 200 && !meets; ++t) meets = distance(i, k, t / 200.0, &at) < radius[i] + point_radius(NULL, k);
+        for (int t = 0; t <= 200 && !collides; ++t) collides = distance(i, k, t / 200.0, &at) < radius[i] + point_radius(NULL, k);
       for (int64_t j = 0; j < n; ++j) is_told |= spot[j].point == k && strand[spot[j].segment] == s;
-      if (meets) assert_true(is_told);
-      met += meets;
+      if (collides) assert_true(is_told);
+      met += collides;
     }
   for (int64_t j = 0; j < n; ++j) {
     const fibre_point_spot *s = &spot[j];

@@ -91,13 +91,19 @@ static void friction_is_coulombs(void **state)
   (void)state;
   const double               x[12] = {0.1, 0.2, 0.05, -9, -9, 0, 9, -9, 0, 0, 18, 0}, mu[] = {0.0, 0.3, 2.0};
   const int32_t              triangle[3] = {1, 2, 3}, point[1] = {0}, body[4] = {0, 1, 1, 1};
-  const bool                 meets[4]        = {false, true, true, false};
+  const bool                 can_touch[4]    = {false, true, true, false};
   const double               inverse_mass[4] = {0.5, 0, 0, 0};
-  const broad_phase_surfaces s               = {
-                    .n_vertices = 4, .n_points = 1, .n_triangles = 1, .point = point, .triangle = triangle, .n_bodies = 2, .body = body, .meets = meets};
-  impulse_law         law[4] = {{9.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}, {9.0, 0.0}};
-  const impulse_scene scene  = {.surfaces = s, .inverse_mass = inverse_mass, .law = law};
-  impulses           *a;
+  const broad_phase_surfaces s               = {.n_vertices  = 4,
+                                                .n_points    = 1,
+                                                .n_triangles = 1,
+                                                .point       = point,
+                                                .triangle    = triangle,
+                                                .n_bodies    = 2,
+                                                .body        = body,
+                                                .can_touch   = can_touch};
+  impulse_law                law[4]          = {{9.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}, {9.0, 0.0}};
+  const impulse_scene        scene           = {.surfaces = s, .inverse_mass = inverse_mass, .law = law};
+  impulses                  *a;
   assert_ok(impulses_create(&scene, &a));
   for (int c = 0; c < 3; ++c) {
     double                v[12] = {3.0, 0.0, -2.0};
@@ -132,13 +138,19 @@ static void restitution_and_reported_values(void **state)
   (void)state;
   const double               x[12] = {0.1, 0.2, 0.05, -9, -9, 0, 9, -9, 0, 0, 18, 0}, mass = 2.0, v_in = 2.0, slip = 3.0;
   const int32_t              triangle[3] = {1, 2, 3}, point[1] = {0}, body[4] = {0, 1, 1, 1};
-  const bool                 meets[4]        = {false, true, true, false};
+  const bool                 can_touch[4]    = {false, true, true, false};
   const double               inverse_mass[4] = {1.0 / mass, 0, 0, 0};
-  const broad_phase_surfaces s               = {
-                    .n_vertices = 4, .n_points = 1, .n_triangles = 1, .point = point, .triangle = triangle, .n_bodies = 2, .body = body, .meets = meets};
-  impulse_law         law[4] = {{9.0, 0.9}, {0.0, 0.0}, {0.0, 0.0}, {9.0, 0.9}}; /* those of a body and itself count for nothing */
-  const impulse_scene scene  = {.surfaces = s, .inverse_mass = inverse_mass, .law = law};
-  impulses           *a;
+  const broad_phase_surfaces s               = {.n_vertices  = 4,
+                                                .n_points    = 1,
+                                                .n_triangles = 1,
+                                                .point       = point,
+                                                .triangle    = triangle,
+                                                .n_bodies    = 2,
+                                                .body        = body,
+                                                .can_touch   = can_touch};
+  impulse_law                law[4] = {{9.0, 0.9}, {0.0, 0.0}, {0.0, 0.0}, {9.0, 0.9}}; /* those of a body and itself count for nothing */
+  const impulse_scene        scene  = {.surfaces = s, .inverse_mass = inverse_mass, .law = law};
+  impulses                  *a;
   assert_ok(impulses_create(&scene, &a));
   for (int c = 0; c < 4; ++c) {
     const double   e = c % 2 ? 0.6 : 0.0, mu = c / 2 ? 2.0 : 0.3, j = mass * (1.0 + e) * v_in, left = fmax(0.0, slip - mu * j / mass);

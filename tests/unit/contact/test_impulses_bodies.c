@@ -292,12 +292,18 @@ static void zones_with_a_rigid_body(void **state)
 {
   (void)state;
   const int32_t              triangle[3] = {1, 2, 3}, point[1] = {0}, body[4] = {0, 1, 1, 1}, carrier[4] = {-1, 0, 0, 0};
-  const bool                 meets[4]        = {false, true, true, false};
+  const bool                 can_touch[4]    = {false, true, true, false};
   const double               inverse_mass[4] = {1.0 / 1.5, NAN, NAN, NAN}, c[3] = {0.1, -0.1, -0.2};
-  const broad_phase_surfaces s = {
-      .n_vertices = 4, .n_points = 1, .n_triangles = 1, .point = point, .triangle = triangle, .n_bodies = 2, .body = body, .meets = meets};
-  const impulse_options o = {.max_iterations = 0};
-  double                rest[2];
+  const broad_phase_surfaces s = {.n_vertices  = 4,
+                                  .n_points    = 1,
+                                  .n_triangles = 1,
+                                  .point       = point,
+                                  .triangle    = triangle,
+                                  .n_bodies    = 2,
+                                  .body        = body,
+                                  .can_touch   = can_touch};
+  const impulse_options      o = {.max_iterations = 0};
+  double                     rest[2];
   for (int half = 0; half < 4; ++half) {
     const double        dt       = half & 1 ? 0.005 : 0.01;
     const bool          has_wall = half > 1;

@@ -20,10 +20,10 @@ static void momentum(const scene *s, const double *v, double P[3])
   for (int i = 0; i < 2 * NODES; ++i) v3_axpy(P, s->mass[i], v + 3 * i);
 }
 
-static void solve(scene *s, double dx, const bool *meets, const bool *is_active)
+static void solve(scene *s, double dx, const bool *can_touch, const bool *is_active)
 {
   pic_contact *p;
-  assert_ok(pic_contact_create(&s->b, body_of, 2, meets, s->x, dx, &p));
+  assert_ok(pic_contact_create(&s->b, body_of, 2, can_touch, s->x, dx, &p));
   assert_ok(pic_contact_solve(p, s->x, is_active, s->v));
   pic_contact_destroy(&p);
 }

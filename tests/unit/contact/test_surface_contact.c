@@ -13,14 +13,14 @@ static struct {
   int64_t n_vertices, n_triangles, n_points, n_segments;
   int32_t n_bodies, triangle[3 * MAX], point[MAX], segment[2 * MAX], body[MAX];
   double  radius[MAX], x0[3 * MAX], x1[3 * MAX], rest[3 * MAX];
-  bool    meets[64], is_rigid[8];
+  bool    can_touch[64], is_rigid[8];
 } S;
 static surface_spot found[MAX], other[MAX];
 
 static void clear(void)
 {
   memset(&S, 0, sizeof S);
-  for (int i = 0; i < 64; ++i) S.meets[i] = true;
+  for (int i = 0; i < 64; ++i) S.can_touch[i] = true;
 }
 
 /* Vertices x [n], moved to R x + c, all of them points; triangles into them. Returns the body. */
@@ -39,7 +39,7 @@ static int32_t add_surface(int n, const double *x, int n_triangles, const int32_
   }
   for (int i = 0; i < 3 * n_triangles; ++i) S.triangle[3 * S.n_triangles + i] = first + triangle[i];
   S.n_triangles += n_triangles;
-  for (int b = 0; b < 8; ++b) S.meets[8 * b + b] = false;
+  for (int b = 0; b < 8; ++b) S.can_touch[8 * b + b] = false;
   return body;
 }
 
@@ -74,14 +74,14 @@ static uint64_t             key[2 * MAX]; /* of the contacts of the last call of
 
 static int64_t find(bool is_moving, double margin, surface_spot *out)
 {
-  bool meets[64];
+  bool can_touch[64];
   for (int i = 0; i < S.n_bodies; ++i)
-    for (int j = 0; j < S.n_bodies; ++j) meets[i * S.n_bodies + j] = S.meets[8 * i + j];
+    for (int j = 0; j < S.n_bodies; ++j) can_touch[i * S.n_bodies + j] = S.can_touch[8 * i + j];
   double radius[2 * MAX];
   memcpy(radius, S.radius, (size_t)S.n_points * sizeof *radius);
   for (int64_t i = 0; i < S.n_segments; ++i) radius[S.n_points + i] = 0.05;
   const surface_set   set = {S.n_vertices, S.n_triangles, S.n_points, S.n_segments, S.triangle, S.point, S.segment,
-                             radius,       S.n_bodies,    S.body,     meets,        S.is_rigid, S.rest};
+                             radius,       S.n_bodies,    S.body,     can_touch,    S.is_rigid, S.rest};
   surface_contact    *c;
   const surface_spot *spot;
   int64_t             n, bad;
@@ -403,8 +403,8 @@ static void folded_sheet(void **unused)
 {
   (void)unused;
   clear();
-  const int32_t sheet        = add_sheet(10, 0.1, NULL, NULL);
-  S.meets[8 * sheet + sheet] = true;
+  const int32_t sheet            = add_sheet(10, 0.1, NULL, NULL);
+  S.can_touch[8 * sheet + sheet] = true;
   assert_int_equal(find(false, 1.0, found), 0);
   for (int64_t i = 0; i < S.n_vertices; ++i) { /* half of a cylinder */
     double      *x = S.x0 + 3 * i;
@@ -476,8 +476,8 @@ static void thin_plate(void **unused)
   (void)unused;
   const double h[3] = {1, 1, 0.01};
   clear();
-  const int32_t plate        = add_box(h, NULL, NULL);
-  S.meets[8 * plate + plate] = true;
+  const int32_t plate            = add_box(h, NULL, NULL);
+  S.can_touch[8 * plate + plate] = true;
   assert_int_equal(find(false, 1.0, found), 0);
   assert_no_leak();
 }
@@ -641,11 +641,11 @@ static void threads_do_not_matter(void **unused)
   clear();
   for (int i = 0; i < 3; ++i) {
     random_pose(40 + i, 0.2, R, c);
-    S.meets[9 * add_sheet(16, 0.05, R, c)] = true;
+    S.can_touch[9 * add_sheet(16, 0.05, R, c)] = true;
   }
   random_pose(50, 0.2, R, c);
   add_box(h, R, c);
-  for (int b = 0; b < 3; ++b) S.meets[9 * b] = true;
+  for (int b = 0; b < 3; ++b) S.can_touch[9 * b] = true;
   for (int64_t i = 0; i < 3 * S.n_vertices; ++i) S.x1[i] = S.x0[i] + random_range(35, (uint64_t)i, 0, -0.05, 0.05);
   for (int t = 0; t < 4; ++t) {
     team_set_threads((int[]){1, 2, 3, 7}[t]);

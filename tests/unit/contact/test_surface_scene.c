@@ -49,11 +49,11 @@ static void test_places(void **state)
   static mock    bodies[N_BODIES];
   body          *list[N_BODIES];
   contact_law    law[N_BODIES * N_BODIES];
-  bool           meets[N_BODIES * N_BODIES] = {false};
-  const int32_t  frame[N_BODIES]            = {-1, -1, -1, -1};
-  step_status    status                     = {STEP_OK, NULL, -1};
-  surface_scene *f                          = NULL;
-  contact_set   *set                        = NULL;
+  bool           can_touch[N_BODIES * N_BODIES] = {false};
+  const int32_t  frame[N_BODIES]                = {-1, -1, -1, -1};
+  step_status    status                         = {STEP_OK, NULL, -1};
+  surface_scene *f                              = NULL;
+  contact_set   *set                            = NULL;
   int            n_points = 0, n_edges = 0, n_of_fibre = 0;
   double         skin = 0.0;
   for (int i = 0; i < N_BODIES; ++i) {
@@ -70,17 +70,17 @@ static void test_places(void **state)
     list[i] = &bodies[i].base;
   }
   for (int k = 0; k < N_BODIES * N_BODIES; ++k) law[k] = (contact_law){.friction = 0.1 * (k % N_BODIES + k / N_BODIES), .restitution = 0.2};
-  meets[LOWER * N_BODIES + UPPER] = meets[UPPER * N_BODIES + LOWER] = true; /* the first body has no partner */
-  meets[LOWER * N_BODIES + FIBRE] = meets[FIBRE * N_BODIES + LOWER] = true;
+  can_touch[LOWER * N_BODIES + UPPER] = can_touch[UPPER * N_BODIES + LOWER] = true; /* the first body has no partner */
+  can_touch[LOWER * N_BODIES + FIBRE] = can_touch[FIBRE * N_BODIES + LOWER] = true;
   const contact_scene s = {.n_bodies = N_BODIES, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
-  assert_ok(surface_scene_create(N_BODIES, list, meets, &f));
+  assert_ok(surface_scene_create(N_BODIES, list, can_touch, &f));
   assert_ok(contact_set_create(&set));
   assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
   assert_int_equal(status.code, STEP_OK);
   for (int64_t i = 0; i < contact_set_size(set); ++i) {
     const contact_spot *p = contact_set_get(set) + i;
     double              a[3], b[3], d[3];
-    assert_true(meets[p->body_a * N_BODIES + p->body_b]);
+    assert_true(can_touch[p->body_a * N_BODIES + p->body_b]);
     place(&p->a, p->body_a, a);
     place(&p->b, p->body_b, b);
     v3_sub(d, a, b);
@@ -125,15 +125,15 @@ static void test_radii(void **state)
   static double        node[N_PARTS][3 * N_NODES];
   static mock          parts[N_PARTS];
   body                *list[N_PARTS];
-  contact_law          law[N_PARTS * N_PARTS]   = {{0}};
-  bool                 meets[N_PARTS * N_PARTS] = {false};
-  const int32_t        frame[N_PARTS]           = {-1, -1, -1};
-  step_status          status                   = {STEP_OK, NULL, -1};
-  surface_scene       *f                        = NULL;
-  contact_set         *set                      = NULL;
-  bool                 has[N_PARTS][N_NODES]    = {{false}};
-  double               skin                     = 0.0;
-  int                  n_on_diagonal            = 0;
+  contact_law          law[N_PARTS * N_PARTS]       = {{0}};
+  bool                 can_touch[N_PARTS * N_PARTS] = {false};
+  const int32_t        frame[N_PARTS]               = {-1, -1, -1};
+  step_status          status                       = {STEP_OK, NULL, -1};
+  surface_scene       *f                            = NULL;
+  contact_set         *set                          = NULL;
+  bool                 has[N_PARTS][N_NODES]        = {{false}};
+  double               skin                         = 0.0;
+  int                  n_on_diagonal                = 0;
   for (int i = 0; i < N_PARTS; ++i) {
     parts[i].base = (body){.ops = i == FLOOR ? &surface_ops : &fibre_ops, .name = "mock"};
     list[i]       = &parts[i].base;
@@ -142,10 +142,10 @@ static void test_radii(void **state)
       parts[i].surface = (body_surface){.n_nodes = N_NODES, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
     else
       parts[i].fibres = (body_segments){.n_nodes = N_NODES, .n_segments = N_SEGMENTS, .segment = chain, .x = node[i], .radius = radii[i]};
-    for (int j = 0; j < N_PARTS; ++j) meets[i * N_PARTS + j] = (i == FLOOR) != (j == FLOOR);
+    for (int j = 0; j < N_PARTS; ++j) can_touch[i * N_PARTS + j] = (i == FLOOR) != (j == FLOOR);
   }
   const contact_scene s = {.n_bodies = N_PARTS, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
-  assert_ok(surface_scene_create(N_PARTS, list, meets, &f));
+  assert_ok(surface_scene_create(N_PARTS, list, can_touch, &f));
   assert_ok(contact_set_create(&set));
   assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
   for (int64_t i = 0; i < contact_set_size(set); ++i) {
@@ -187,7 +187,7 @@ static void test_nodes(void **state)
   mock                 parts[2]     = {{.base = {.ops = &surface_ops, .name = "floor"}}, {.base = {.ops = &surface_ops, .name = "strip"}}};
   body                *list[2]      = {&parts[0].base, &parts[1].base};
   const contact_law    law[4]       = {{0}};
-  const bool           meets[4]     = {false, true, true, false};
+  const bool           can_touch[4] = {false, true, true, false};
   const int32_t        frame[2]     = {-1, -1};
   step_status          status       = {STEP_OK, NULL, -1};
   surface_scene       *f            = NULL;
@@ -197,7 +197,7 @@ static void test_nodes(void **state)
   parts[FLOOR].surface              = (body_surface){.n_nodes = 4, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
   parts[STRIP].surface              = (body_surface){.n_nodes = N_STRIP, .n_triangles = 3, .triangles = strip, .x = node, .rest = node};
   const contact_scene s = {.n_bodies = 2, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
-  assert_ok(surface_scene_create(2, list, meets, &f));
+  assert_ok(surface_scene_create(2, list, can_touch, &f));
   assert_ok(contact_set_create(&set));
   assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
   for (int64_t i = 0; i < contact_set_size(set); ++i) {

@@ -73,10 +73,10 @@ static void errors(void **state)
       {"bodies.two.shape={box: {min: [-0.1, 0, 0.2], max: [0.4, 0.5, 0.6]}}", "\"one\" and \"two\" overlap: 160 cells"},
       {"bodies.one.particles_per_cell=9", "expected 1, 8, 27 or another cube, got 9"},
       {"materials.sand.density=0", "materials.sand.density"},
-      {"materials.sand.shear_friction=0.3", "give exactly one of friction_angle_deg and shear_friction"},
+      {"materials.sand.shear_friction=0.3", "give exactly one of friction_angle_deg and shear_friction (both are given)"},
       {"materials.water={model: granular, density: 1, shear_friction: 0.3, inertial: {mu_2: 0.2, i_0: 0.3, grain_diameter: 1e-3, "
        "grain_density: 2500}}",
-       "inertial.mu_2 is less than the friction of slow flow"},
+       "inertial.mu_2 = 0.2 is less than the friction coefficient 0.3 of slow flow; increase mu_2"},
       {"bodies.one.material=steel", "material \"steel\" is rigid; a body of kind mac needs one of model granular or liquid"},
       {"bodies.one.material=soft", "material \"soft\" is elastic; a body of kind mac needs one of model granular or liquid"},
       {"bodies.ball={kind: rigid, material: sand, shape: {sphere: {center: [0, 0.8, 0.4], radius: 0.1}}}",

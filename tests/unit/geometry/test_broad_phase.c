@@ -11,7 +11,7 @@ enum { M = 10, SHEETS = 3, V = (M + 1) * (M + 1), T = 2 * M * M, E = 3 * M * M +
 typedef struct {
   int32_t triangle[3 * T * SHEETS], edge[2 * E * SHEETS], body[V * SHEETS];
   double  x0[3 * V * SHEETS], x1[3 * V * SHEETS];
-  bool    meets[SHEETS * SHEETS];
+  bool    can_touch[SHEETS * SHEETS];
 } scene;
 
 static void scene_topology(scene *s)
@@ -61,7 +61,7 @@ static bool boxes_overlap(const scene *s, const int32_t *p, int np, const int32_
   for (int i = 0; i < np; ++i)
     for (int j = 0; j < nq; ++j)
       if (p[i] == q[j]) return false;
-  return s->meets[s->body[p[0]] * SHEETS + s->body[q[0]]];
+  return s->can_touch[s->body[p[0]] * SHEETS + s->body[q[0]]];
 }
 
 /* The pairs are exactly those of the double loop, in the same order. */
@@ -89,7 +89,7 @@ static broad_phase_surfaces surfaces_of(const scene *s, bool has_bodies)
                                 .triangle    = s->triangle,
                                 .n_bodies    = has_bodies ? SHEETS : 0,
                                 .body        = has_bodies ? s->body : NULL,
-                                .meets       = has_bodies ? s->meets : NULL};
+                                .can_touch   = has_bodies ? s->can_touch : NULL};
 }
 
 static scene S;
@@ -103,7 +103,7 @@ static void equals_double_loop(void **unused)
   const broad_phase_pair *pair;
   scene_topology(&S);
   for (int has_bodies = 0; has_bodies < 2; ++has_bodies) {
-    memcpy(S.meets, has_bodies ? some : all, sizeof S.meets);
+    memcpy(S.can_touch, has_bodies ? some : all, sizeof S.can_touch);
     const broad_phase_surfaces surfaces = surfaces_of(&S, has_bodies);
     assert_ok(broad_phase_create(&surfaces, &b));
     assert_ok(broad_phase_edge_edge(b, &n, &pair)); /* no pairs before the first update */
@@ -194,7 +194,7 @@ static void bad_input(void **unused)
   int64_t                 bad, n, before;
   scene_topology(&S);
   scene_positions(&S, 1, 0.1);
-  memset(S.meets, 1, sizeof S.meets);
+  memset(S.can_touch, 1, sizeof S.can_touch);
   broad_phase_surfaces surfaces = surfaces_of(&S, true);
   assert_ok(broad_phase_create(&surfaces, &b));
   assert_ok(broad_phase_update(b, S.x0, S.x1, 0.0, &bad));

@@ -17,7 +17,7 @@ enum { N_BODIES = 4, N_TRIANGLES = 600, N_VERTICES = 900 };
 typedef struct {
   broad_phase_surfaces s;
   int32_t              edge[6 * N_TRIANGLES], triangle[3 * N_TRIANGLES], body[N_VERTICES];
-  bool                 meets[N_BODIES * N_BODIES];
+  bool                 can_touch[N_BODIES * N_BODIES];
   double               x[3 * N_VERTICES];
 } soup;
 
@@ -40,7 +40,7 @@ static void make_soup(soup *q)
   }
   for (int i = 0; i < N_VERTICES; ++i) q->body[i] = q->body[i / 12 * 12];
   for (int i = 0; i < N_BODIES; ++i)
-    for (int j = 0; j <= i; ++j) q->meets[i * N_BODIES + j] = q->meets[j * N_BODIES + i] = (i + 2 * j) % 5 != 1;
+    for (int j = 0; j <= i; ++j) q->can_touch[i * N_BODIES + j] = q->can_touch[j * N_BODIES + i] = (i + 2 * j) % 5 != 1;
   q->s = (broad_phase_surfaces){.n_vertices  = N_VERTICES,
                                 .n_edges     = 3 * N_TRIANGLES,
                                 .n_triangles = N_TRIANGLES,
@@ -48,7 +48,7 @@ static void make_soup(soup *q)
                                 .triangle    = q->triangle,
                                 .n_bodies    = N_BODIES,
                                 .body        = q->body,
-                                .meets       = q->meets};
+                                .can_touch   = q->can_touch};
 }
 
 static segment_intersection ask(const soup *q, int e, int t)
@@ -56,7 +56,7 @@ static segment_intersection ask(const soup *q, int e, int t)
   const int32_t *edge = q->edge + 2 * e, *c = q->triangle + 3 * t;
   const double  *x[3]   = {q->x + 3 * c[0], q->x + 3 * c[1], q->x + 3 * c[2]};
   int            shared = 0;
-  if (!q->meets[q->body[edge[0]] * N_BODIES + q->body[c[0]]]) return SEGMENT_APART;
+  if (!q->can_touch[q->body[edge[0]] * N_BODIES + q->body[c[0]]]) return SEGMENT_APART;
   for (int i = 0; i < 2; ++i)
     for (int k = 0; k < 3; ++k) shared += edge[i] == c[k];
   if (shared == 2) return SEGMENT_APART;
@@ -118,8 +118,8 @@ typedef struct {
 /* Intersections of two meshes, in this order, each its own body; b NULL: of a with itself. */
 static pair_counts count(const triangle_mesh *a, const triangle_mesh *b)
 {
-  const triangle_mesh *mesh[2]  = {a, b};
-  const bool           meets[4] = {!b, b != NULL, b != NULL, false};
+  const triangle_mesh *mesh[2]      = {a, b};
+  const bool           can_touch[4] = {!b, b != NULL, b != NULL, false};
   const int64_t        n_parts = b ? 2 : 1, n_vertices = a->n_vertices + (b ? b->n_vertices : 0),
                 n_triangles = a->n_triangles + (b ? b->n_triangles : 0);
   triangle_topology  *topology;
@@ -144,7 +144,7 @@ static pair_counts count(const triangle_mesh *a, const triangle_mesh *b)
                                   .triangle    = tri,
                                   .n_bodies    = 2,
                                   .body        = body,
-                                  .meets       = meets};
+                                  .can_touch   = can_touch};
   assert_ok(intersections_create(&s, &f));
   assert_ok(intersections_find(f, x, &bad, &n, &list));
   for (int64_t i = 0; i < n; ++i) ++*(list[i].passes ? &out.passing : &out.touching);

@@ -373,10 +373,10 @@ static void errors_are_relative(void **state)
     double   change[3] = {0.0}, error, miss = 0.0, size = 0.0;
     sap_case_random(&c, seed, SAP_REGULARISED);
     const sparse_rows *A = c.p.A, *J = c.p.J;
-    double            *pushes;
-    assert_ok(memory_alloc("pushes", A->n_rows, sizeof *pushes, &pushes));
+    double            *predicted;
+    assert_ok(memory_alloc("predicted", A->n_rows, sizeof *predicted, &predicted));
     for (int is_law = 0; is_law < 2; ++is_law) {
-      for (int64_t i = 0; i < A->n_rows; ++i) c.v[i] = c.v_free[i] + 0.1 * scene_random(seed, 40, (uint64_t)i), pushes[i] = 0.0;
+      for (int64_t i = 0; i < A->n_rows; ++i) c.v[i] = c.v_free[i] + 0.1 * scene_random(seed, 40, (uint64_t)i), predicted[i] = 0.0;
       for (int64_t a = 0; a < c.scene.n; ++a) {
         double u[3];
         for (int i = 0; i < 3; ++i) {
@@ -387,7 +387,7 @@ static void errors_are_relative(void **state)
         if (is_law) c.r[3 * a] += 0.1 / c.contact[a].R_n * 1e-3, c.r[3 * a + 1] -= 1e-4;
       }
       for (int64_t i = 0; i < J->n_rows; ++i)
-        for (int64_t k = J->start[i]; k < J->start[i + 1]; ++k) pushes[J->col[k]] += J->value[k] * c.r[i];
+        for (int64_t k = J->start[i]; k < J->start[i + 1]; ++k) predicted[J->col[k]] += J->value[k] * c.r[i];
       memset(change, 0, sizeof change);
       for (int64_t i = 0; i < A->n_rows && !is_law; ++i) {
         double moved = 0.0, all = 0.0, diagonal = 0.0;
@@ -395,14 +395,15 @@ static void errors_are_relative(void **state)
           moved += A->value[k] * (c.v[A->col[k]] - c.v_free[A->col[k]]), all += A->value[k] * c.v[A->col[k]];
           diagonal += A->col[k] == i ? A->value[k] : 0.0;
         }
-        change[0] += pow(moved - pushes[i], 2) / diagonal, change[1] += all * all / diagonal, change[2] += pushes[i] * pushes[i] / diagonal;
+        change[0] += pow(moved - predicted[i], 2) / diagonal, change[1] += all * all / diagonal,
+            change[2] += predicted[i] * predicted[i] / diagonal;
       }
       if (is_law) { /* v = v_free + A^-1 J^T r */
         const int32_t *place = mass_factor_place(c.p.factor);
-        for (int64_t i = 0; i < A->n_rows; ++i) c.v[place[i]] = pushes[i];
-        memcpy(pushes, c.v, (size_t)A->n_rows * sizeof *pushes);
-        mass_factor_solve_places(c.p.factor, pushes);
-        for (int64_t i = 0; i < A->n_rows; ++i) c.v[i] = c.v_free[i] + pushes[place[i]];
+        for (int64_t i = 0; i < A->n_rows; ++i) c.v[place[i]] = predicted[i];
+        memcpy(predicted, c.v, (size_t)A->n_rows * sizeof *predicted);
+        mass_factor_solve_places(c.p.factor, predicted);
+        for (int64_t i = 0; i < A->n_rows; ++i) c.v[i] = c.v_free[i] + predicted[place[i]];
         miss = size = 0.0;
         for (int64_t a = 0; a < c.scene.n; ++a) {
           double u[3], r[3];
@@ -422,7 +423,7 @@ static void errors_are_relative(void **state)
       assert_true(expected > 1e-6);
       assert_close(error / expected, 1.0, 1e-6);
     }
-    memory_free(&pushes);
+    memory_free(&predicted);
     sap_case_destroy(&c);
   }
   assert_no_leak();
@@ -740,7 +741,7 @@ static void what_pushed_before_is_a_start(void **state)
     memcpy(v, c.v, (size_t)n * sizeof *v), memcpy(known, c.r, (size_t)(3 * m) * sizeof *known);
     for (int64_t i = 0; i < n; ++i) c.v_free[i] += 1e-3 * scene_random(seed, 7, (uint64_t)i); /* the next step */
     for (int how = 0; how < 3; ++how) {
-      c.p.pushes = how == 0 ? NULL : known;
+      c.p.predicted = how == 0 ? NULL : known;
       for (int64_t i = 0; i < m && how == 2; ++i) v3_set(known + 3 * i, i % 3 ? 1.0 : 0.0, 1e3, -2.0);
       for (int64_t i = 0; i < n; ++i) c.v[i] = v[i] + 1e-2 * scene_random(seed, 8, (uint64_t)i); /* nothing seems to stick */
       assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));

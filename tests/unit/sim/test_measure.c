@@ -19,7 +19,7 @@ typedef struct {
   diagnostics *d;
   job         *j;
   scene       *s;
-  memo        *memo;
+  named_state *named_state;
   measures    *m;
   field_table *table; /* of the cache only */
 } bench;
@@ -41,9 +41,9 @@ static void bench_open(bench *b, const char *text, void (*prepare)(bench *))
   if (b->s) assert_ok(measures_check(b->s, &b->j->measure, b->d));
   if (diagnostics_count(b->d)) fail_msg("%s", diagnostics_text(b->d, 0));
   assert_ok(field_table_create(&b->table));
-  assert_ok(memo_create(b->table, &b->memo));
+  assert_ok(named_state_create(b->table, &b->named_state));
   if (prepare) prepare(b);
-  assert_ok(measures_create(b->s, &b->j->measure, &fake, b->memo, &b->m));
+  assert_ok(measures_create(b->s, &b->j->measure, &fake, b->named_state, &b->m));
   assert_ok(measures_open(b->m, b->dir, -1, &(sim_clock){0, 0.0, b->j->scene.time->step}));
 }
 
@@ -57,7 +57,7 @@ static void bench_record(bench *b, int64_t step, const step_report *report)
 static void bench_close(bench *b)
 {
   assert_ok(measures_destroy(&b->m));
-  memo_destroy(&b->memo);
+  named_state_destroy(&b->named_state);
   field_table_destroy(&b->table);
   scene_destroy(&b->s);
   job_destroy(&b->j);
@@ -291,7 +291,7 @@ static void flow_outlives_a_resume(void **state)
       bench_record(&b, step, NULL);
       if (with && step == steps) {
         assert_ok(measures_destroy(&b.m));
-        assert_ok(measures_create(b.s, &b.j->measure, &fake, b.memo, &b.m));
+        assert_ok(measures_create(b.s, &b.j->measure, &fake, b.named_state, &b.m));
         assert_ok(measures_open(b.m, b.dir, step, &(sim_clock){step, 0.1 * step, 0.1}));
       }
     }

@@ -93,8 +93,8 @@ static void test_check(void **state)
       {"0.4001", "", {NULL}},
       {"0.4",
        "",
-       {"bodies.low: its surface intersects \"high\" at the start of the run", " pairs of an edge and a triangle, edge ", ", 0.4)",
-        "Move one of them away, or permit it: contact.pairs: [{between: [low, high], initial_overlap: permit}]"}},
+       {"bodies.low: its surface intersects \"high\" at the start of the run", " pairs of an edge and a triangle (touching counts), edge ",
+        ", 0.4)", "Move one of them away, or permit it: contact.pairs: [{between: [low, high], initial_overlap: permit}]"}},
       {"0.35",
        "",
        {"bodies.low: its surface intersects \"high\"", " of \"low\" and triangle ", " of \"high\" at (0.", " and others. Move"}},
@@ -201,7 +201,7 @@ static void test_planes(void **state)
   reject_overlaps(w.s);
   assert_ok(scene_intersections_check(w.s, w.d));
   assert_int_equal(diagnostics_count(w.d), 1);
-  assert_non_null(strstr(diagnostics_text(w.d, 0), "intersects \"floor\" at the start of the run, 3 nodes, node "));
+  assert_non_null(strstr(diagnostics_text(w.d, 0), "intersects \"floor\" at the start of the run with 3 nodes beyond its plane, node "));
   scene_intersections_destroy(&f);
   close_world(&w);
   assert_no_leak();

@@ -1,5 +1,5 @@
 # The violations of one random scene, separated by blanks; nothing if there are none.
-# awk -F, -v job=JOB -v tolerance=1e-3 -f judge.awk HISTORY name=x1 MEASURE name=y1 MEASURE ...   job: see scene.awk
+# awk -F, -v job=JOB -v tolerance=1e-3 -f check.awk HISTORY name=x1 MEASURE name=y1 MEASURE ...   job: see scene.awk
 #   momentum   the total momentum of a step changes by more than gravity and the reported force of the floor, beyond the tolerance of the
 #              equations of motion (times m g dt with the total mass m); steps in substeps are not evaluated, because the force is that of the last substep
 #   energy     the mechanical energy, with that of contact springs, rises by more than 1e-3 of the energy that the bodies can lose
