@@ -142,7 +142,11 @@ static void fill_block(const multifrontal_dual *d, int64_t p, int64_t q, double 
       K[(3 * q + j) * m + 3 * p + i] = B_p[i] * WB[j] + B_p[3 + i] * WB[3 + j] + B_p[6 + i] * WB[6 + j] + (p == q && i == j ? 1.0 : 0.0);
 }
 
-PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool *is_definite)
+/* Largest diagonal entry of 1 + B^T W B. The identity subtracts two terms whose difference is smaller by about this factor, so six of 16
+ * digits may be lost. Case C07-convex, whose factor is 4e7, needs the other factorisation. */
+static const double STIFFEST = 1e6;
+
+PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool *is_usable)
 {
   int32_t *fresh;
   int64_t  n_fresh = 0;
@@ -165,8 +169,10 @@ PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool
     for (int64_t p = q; p < d->n_acting; ++p) fill_block(d, p, q, d->K, m);
   const PetscBLASInt size = (PetscBLASInt)m;
   PetscBLASInt       info = 0;
-  if (m > 0) LAPACKpotrf_("L", &size, d->K, &size, &info);
-  *is_definite = info == 0;
+  double             most = 0.0;
+  for (int64_t i = 0; i < m; ++i) most = fmax(most, d->K[i * m + i]);
+  if (m > 0 && most <= STIFFEST) LAPACKpotrf_("L", &size, d->K, &size, &info);
+  *is_usable = info == 0 && most <= STIFFEST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,8 +16,9 @@ void           multifrontal_dual_destroy(multifrontal_dual **d);
 /* Number of multiplications of multifrontal_dual_set for G [t->n][9]: `now` for 1 + B^T W B, `missing` for rows of W that are not computed
  * yet. `now` is INFINITY if the arrays would exceed the memory limit of 0.5 GB. */
 void multifrontal_dual_work(const multifrontal_dual *d, const double *G, double *now, double *missing);
-/* Factor 1 + B^T W B for G [t->n][9]. *is_definite false: it is not positive definite; do not call multifrontal_dual_solve. */
-PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool *is_definite);
+/* Factor 1 + B^T W B for G [t->n][9]. *is_usable false: it is not positive definite, or G is so stiff that the identity would lose more than six
+ * digits; do not call multifrontal_dual_solve. */
+PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool *is_usable);
 /* x [n] <- (S + J^T G J)^-1 x on late unknowns. Early entries must be 0 and remain 0. */
 void multifrontal_dual_solve(const multifrontal_dual *d, double *x);
 #endif

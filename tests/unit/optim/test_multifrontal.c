@@ -208,6 +208,12 @@ static void terms_by_themselves_say_the_same(void **state)
     multifrontal_solve_late(f, y);
     for (int64_t i = 0; i < p.n; ++i) assert_close(x[i], y[i], 1e-12);
   }
+  /* terms so stiff that the difference would lose its digits */
+  for (int64_t i = 0; i < 9 * p.n_terms; ++i) G[i] *= 1e9;
+  assert_ok(multifrontal_dual_set(d, G, &is_definite));
+  assert_false(is_definite);
+  assert_ok(multifrontal_factor_add(f, &p.A, &p.terms, G, &is_definite));
+  assert_true(is_definite);
   memory_free(&x), memory_free(&y), memory_free(&G), memory_free(&is_late);
   multifrontal_dual_destroy(&d);
   multifrontal_factor_destroy(&f);
