@@ -58,7 +58,7 @@ void contact_scene_point_end(const contact_scene *s, int32_t i, int64_t k, const
   const body *b = s->body[i];
   double      weight[POINT_MAX_WEIGHTS], X[3];
   int32_t     block[POINT_MAX_WEIGHTS];
-  if (s->frame[i] >= 0) {
+  if (s->frame[i] >= 0 && end) {
     rigid_frame_to_local(&s->frames[s->frame[i]], x0, X);
     rigid_frame_to_world(end, X, x1);
     return;
