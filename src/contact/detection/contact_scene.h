@@ -71,7 +71,7 @@ double contact_scene_motion(const contact_scene *s, int32_t body, double reach, 
  * [n_blocks][3], memory_free(v); NULL if the body belongs to none. */
 PetscErrorCode contact_scene_velocities(const contact_scene *s, int32_t body, double **v);
 /* Predicted position x1 [3] at the end of the step of point k of a body, at x0 [3] at its start. v: from contact_scene_velocities, or NULL;
- * end: from contact_scene_end_frame, for a body with a frame; NULL: such a body is at rest. */
+ * end: from contact_scene_end_frame, for a body with a frame; NULL for all others. */
 void contact_scene_point_end(const contact_scene *s, int32_t body, int64_t k, const double x0[3], const double *v, const rigid_frame *end,
                              double x1[3]);
 

@@ -20,7 +20,7 @@ static const double KNOWN = 1e-4;
 enum { SLOW = 1000, TRIES = 8, SLOW_EXACT = 100 };
 /* linear: auto. Matrices with more than DENSE entries per row (MPM grids, not meshes) are solved by conjugate gradients if a
  * factorisation would take more than MOST_WORK multiplications, or if A has more than MOST_ENTRIES entries, for which the work
- * is not even counted. Measured on beds of sand, docs/convex.md. */
+ * is not even counted. Measured on beds of sand, docs/theory/convex.md. */
 static const double DENSE = 150.0, MOST_WORK = 5e9, MOST_ENTRIES = 6e6;
 /* Up to RIGID entries per row, A consists of the blocks of rigid bodies, and contact alone couples them: the work is that of A + J^T G J, which
  * a multifrontal factor makes smallest. Other matrices get one if their own factor is wide. 125 balls in a box: 7 times faster than a factor

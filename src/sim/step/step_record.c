@@ -35,14 +35,15 @@ static void guess_pair(const step_impulses *m, const contact_jacobian *j, const 
 {
   const uint64_t pair[2] = {spots[first].key[0], 0};
   double         rest[3] = {0.0, 0.0, 0.0};
-  int64_t        n_new   = 0;
-  for (int64_t k = contact_keys_lower_bound(m->n, m->key, pair); k < m->n && m->key[2 * k] == pair[0]; ++k)
+  int64_t        n_new = 0, n_lost = 0; /* contacts without a stored force; stored forces without a contact */
+  for (int64_t k = contact_keys_lower_bound(m->n, m->key, pair); k < m->n && m->key[2 * k] == pair[0]; ++k, ++n_lost)
     v3_axpy(rest, 1.0, m->force + 3 * k);
   for (int64_t i = first; i < end; ++i) {
     const int64_t at = find_impulse(m, &spots[i]);
     if (at < 0) ++n_new;
-    else v3_axpy(rest, -1.0, m->force + 3 * at);
+    else v3_axpy(rest, -1.0, m->force + 3 * at), --n_lost;
   }
+  if (n_lost <= 0) v3_set(rest, 0.0, 0.0, 0.0); /* only rounding errors are left */
   for (int64_t i = first; i < end; ++i) {
     const int64_t at    = find_impulse(m, &spots[i]);
     const double *force = at < 0 ? rest : m->force + 3 * at;

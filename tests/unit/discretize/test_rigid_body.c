@@ -252,7 +252,7 @@ static void test_tangent(void **state)
   assert_no_leak();
 }
 
-/* Blocks 3 and 4 of a matrix of six, to which another body has contributed. */
+/* The body adds its mass to rows and columns 3 and 4 of a matrix of 6 x 6 blocks that already contains the contribution of another body. */
 static void check_assembled(rigid_body *b, const double H[36])
 {
   enum { FIRST = 3, N = 6 };

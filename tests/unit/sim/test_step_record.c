@@ -1,5 +1,6 @@
-/* Guess of impulses from the last step: known keys, shares of new keys, other pairs, rotated frames. */
+/* Guess of impulses from the last step: known keys, shares of new keys, no lost forces, other pairs, rotated frames. */
 #include "test.h"
+#include "core/math3.h"
 #include "sim/step/step_record.h"
 
 enum { N = 6 };
@@ -33,4 +34,21 @@ static void test_guess_keeps_the_load_of_a_pair(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_guess_keeps_the_load_of_a_pair))
+/* Every stored force has a contact: the new contact gets exactly 0, although (0.1 + 0.2 + 0.3) - 0.1 - 0.2 - 0.3 is rounded to 1.1e-16. */
+static void test_guess_without_lost_forces(void **state)
+{
+  (void)state;
+  enum { M = 4 };
+  uint64_t            stored[] = {30, 1, 30, 2, 30, 3};
+  double              force[]  = {0.1, 0, 0, 0.2, 0, 0, 0.3, 0, 0}, frame[9 * M], r[3 * M];
+  const step_impulses m        = {.n = 3, .key = stored, .force = force};
+  const contact_spot  spot[M]  = {{.key = {30, 1}}, {.key = {30, 2}}, {.key = {30, 3}}, {.key = {30, 4}}};
+  contact_jacobian    j        = {.n = M, .frame = frame};
+  for (int i = 0; i < M; ++i) m3_identity(frame + 9 * i);
+  step_impulses_guess(&m, &j, spot, 1.0, r);
+  assert_close(r[6], 0.3, 0.0);
+  for (int i = 9; i < 12; ++i) assert_true(r[i] == 0.0);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_guess_keeps_the_load_of_a_pair), cmocka_unit_test(test_guess_without_lost_forces))
