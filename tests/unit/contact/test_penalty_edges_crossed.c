@@ -77,8 +77,9 @@ static void start(world *w, double mu, double rest_overlap)
     w->sources[b]   = (contact_source){&w->body[b].points.base, frame, b};
     w->meshes[b]    = (contact_mesh){&w->body[b].points.base, frame, b};
     for (int q = 0; q < w->n_bodies; ++q)
-      w->law[b * w->n_bodies + q] =
-          (contact_law){.stiffness = b == q && w->n_bodies > 1 ? 0.0 : STIFFNESS, .friction = mu, .rest_overlap = rest_overlap};
+      w->law[b * w->n_bodies + q] = b == q && w->n_bodies > 1
+                                        ? (contact_law){.friction = mu}
+                                        : (contact_law){.stiffness = STIFFNESS, .friction = mu, .rest_overlap = rest_overlap};
   }
   assert_ok(penalty_contact_create(w->n_bodies, w->law, &w->contact));
   assert_ok(penalty_contact_add_meshes(w->contact, w->n_bodies, w->meshes));
@@ -89,9 +90,10 @@ static void destroy(world *w)
   penalty_contact_destroy(&w->contact);
   for (int b = 0; b < w->n_bodies; ++b) mock_destroy(&w->body[b].points);
 }
-static void begin(world *w)
+static double margin = 0.7;
+static void   begin(world *w)
 {
-  assert_ok(penalty_contact_begin_step(w->contact, w->n_bodies, w->sources, 0, NULL, w->n_frames, w->frames, DT, 0.7, w->n / 3));
+  assert_ok(penalty_contact_begin_step(w->contact, w->n_bodies, w->sources, 0, NULL, w->n_frames, w->frames, DT, margin, w->n / 3));
 }
 static void residual(world *w)
 {
@@ -232,7 +234,8 @@ static void crossed_edges_at_the_start(void **unused)
   for (int turn = 0; turn < 4; ++turn)
     for (int k = 0; k < 6; ++k) {
       const double rest[6] = {0.0, 0.0, 0.05, 0.3, 0.3, 0.3}, depth[6] = {0.99 * limit, 1.01 * limit, 0.08, 0.08, 0.299, 0.301};
-      const bool   is_found = k != 1 && k != 5;
+      margin              = k == 4 ? 0.1 : 0.7; /* permitted overlaps are found beyond it */
+      const bool is_found = k != 1 && k != 5;
       rotate(turn);
       create_two(&w, 0.4, rest[k], -depth[k]);
       assert_int_equal(edges_of(&w)->n, is_found);
