@@ -110,6 +110,27 @@ static void test_rabbit(void **state)
   assert_no_leak();
 }
 
+/* The tabulated mass properties of rabbits are those of their level sets, also of one that is moved. */
+static void test_mass_of_rabbits(void **state)
+{
+  (void)state;
+  const shape_rabbit_spec rabbit = {{0.1, 0.2, -0.3}, 0.5};
+  shape_spec              spec   = plain();
+  spec.rabbit                    = &rabbit;
+  spec.axis[0]                   = 1.0;
+  for (int turn = 0; turn < 2; ++turn) {
+    spec.rotate_deg         = turn ? 50.0 : 0.0;
+    spec.translate[1]       = turn ? 0.2 : 0.0;
+    shape                *s = create(&spec, 0.05);
+    const mass_properties m = level_set_mass(s->piece[0], s->min, s->max, 32); /* relative error 4e-7 */
+    assert_close(s->mass.volume, m.volume, 1e-6 * m.volume);
+    for (int k = 0; k < 3; ++k) assert_close(s->mass.center[k], m.center[k], 1e-6 * rabbit.size);
+    for (int k = 0; k < 9; ++k) assert_close(s->mass.inertia[k], m.inertia[k], 1e-6 * m3_trace(m.inertia));
+    shape_destroy(&s);
+  }
+  assert_no_leak();
+}
+
 static void test_turn(void **state)
 {
   (void)state;
@@ -469,7 +490,7 @@ static void test_key_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit), cmocka_unit_test(test_turn),
-          cmocka_unit_test(test_booleans), cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra),
-          cmocka_unit_test(test_sharp_slices), cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
-          cmocka_unit_test(test_errors))
+TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit),
+          cmocka_unit_test(test_mass_of_rabbits), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
+          cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra), cmocka_unit_test(test_sharp_slices),
+          cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file), cmocka_unit_test(test_errors))
