@@ -315,7 +315,7 @@ static PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s)
 /* ==== shapes ==== */
 
 enum { QUADRATURE_CELLS = 32, MAX_PATH = 256 };
-typedef enum { SHAPE_WHOLE, SHAPE_SURFACE, SHAPE_REGION } shape_use; /* the functions that create shapes */
+typedef enum { SHAPE_WHOLE, SHAPE_SURFACE, SHAPE_OBSTACLE, SHAPE_REGION } shape_use; /* the functions that create shapes */
 
 void shape_destroy(shape **s)
 {
@@ -649,14 +649,13 @@ static PetscErrorCode boolean_surface(const shape *s, double spacing, const plac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* has_surface false: combinations get their mass properties only. */
-static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spacing, bool has_surface, const place *p, shape *s)
+static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spacing, shape_use use, const place *p, shape *s)
 {
   const place    own = place_child(p, kind_names[kind], -1);
   double         c[3], R[9];
   PetscErrorCode code;
   PetscFunctionBegin;
-  const bool is_moved = shape_pose(spec, c, R);
+  const bool is_moved = shape_pose(spec, c, R), has_surface = use != SHAPE_REGION;
   if (kind == KIND_MESH) {
     code = load_mesh(spec->mesh, &own, &s->surface);
     if (!code && s->surface) s->mass = triangle_mesh_mass(s->surface);
@@ -666,12 +665,13 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
     s->mass = shape_primitive_mass(spec);
   } else {
     if (kind == KIND_INTERSECTION) PetscCall(flat_surface(spec, spacing, s, &s->surface));
-    const bool is_flat = s->surface != NULL;
-    code               = is_flat || !has_surface ? PETSC_SUCCESS : boolean_surface(s, spacing, p, kind_names[kind], &s->surface);
+    const bool is_flat     = s->surface != NULL;
+    code                   = is_flat || !has_surface ? PETSC_SUCCESS : boolean_surface(s, spacing, p, kind_names[kind], &s->surface);
+    const bool is_obstacle = use == SHAPE_OBSTACLE && s->surface && s->surface->n_triangles > 0;
     if (is_flat) s->mass = triangle_mesh_mass(s->surface);
     else if (kind == KIND_RABBIT) s->mass = shape_primitive_mass(spec);
-    else s->mass = level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
-    if (!code && (s->surface || !has_surface) && !(s->mass.volume > 0.0))
+    else if (!is_obstacle) s->mass = level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
+    if (!code && (s->surface || !has_surface) && !is_obstacle && !(s->mass.volume > 0.0))
       report_error(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
   }
   if (diagnostics_take(p->d, p->node, p->path, NULL, code)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -773,7 +773,7 @@ static PetscErrorCode build_mesh_surface(const shape_spec *spec, const place *p,
 {
   PetscFunctionBegin;
   if (!check_kind(spec, KIND_MESH, p)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(add_surface(spec, KIND_MESH, spacing, true, p, s));
+  PetscCall(add_surface(spec, KIND_MESH, spacing, SHAPE_SURFACE, p, s));
   if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
   s->is_bounded = true;
   triangle_mesh_bounds(s->surface, s->min, s->max);
@@ -813,7 +813,7 @@ static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double
       report_error(p, kind_names[kind], "is empty: its parts do not intersect");
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-  PetscCall(add_surface(spec, kind, spacing, use != SHAPE_REGION, p, s));
+  PetscCall(add_surface(spec, kind, spacing, use, p, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -847,6 +847,12 @@ PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node 
                                     double surface_spacing, shape **out)
 {
   return create_shape(spec, node, path, d, surface_spacing, SHAPE_SURFACE, out);
+}
+
+PetscErrorCode shape_create_obstacle(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                     double surface_spacing, shape **out)
+{
+  return create_shape(spec, node, path, d, surface_spacing, SHAPE_OBSTACLE, out);
 }
 
 PetscErrorCode shape_create_region(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, shape **out)
