@@ -279,6 +279,28 @@ static void test_small_loops(void **unused)
   assert_no_leak();
 }
 
+/* A straight round rod has the same energy with a natural curvature along either axis of its section; that of a natural twist is added. */
+static void test_natural_curvature(void **unused)
+{
+  (void)unused;
+  static const char *const natural[] = {"[3, 0], twist: 0", "[0, 3], twist: 0", "[0, 0], twist: 2", "[0, 3], twist: 2"};
+  double                   energy[4];
+  for (int i = 0; i < 4; ++i) {
+    char     text[512];
+    rod_case c;
+    snprintf(text, sizeof text,
+             "curve: {line: {from: [0, 0, 0], to: [0.5, 0.1, 0]}}, segments: 9, section: {circle: 0.01}, natural: {curvature: %s}",
+             natural[i]);
+    open_rod("discrete_elastic_rod", text, NULL, &c);
+    energy[i] = rod_elastic(c.b);
+    rod_case_close(&c);
+  }
+  assert_true(energy[0] > 0.0 && energy[2] > 0.0);
+  assert_close(energy[1], energy[0], 1e-12 * energy[0]);
+  assert_close(energy[3], energy[0] + energy[2], 1e-12 * energy[3]);
+  assert_no_leak();
+}
+
 /* All strands of a super-helix have the lengths of their arcs. */
 static void test_lengths_of_arcs(void **unused)
 {
@@ -592,6 +614,6 @@ static void test_clusters(void **unused)
 TEST_MAIN(cmocka_unit_test(test_clusters), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite),
           cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy), cmocka_unit_test(test_rest),
           cmocka_unit_test(test_rest_of_any_size), cmocka_unit_test(test_ring), cmocka_unit_test(test_small_loops),
-          cmocka_unit_test(test_lengths_of_arcs), cmocka_unit_test(test_frame_indifference), cmocka_unit_test(test_pure_bending),
-          cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist), cmocka_unit_test(test_spots),
-          cmocka_unit_test(test_frequencies))
+          cmocka_unit_test(test_natural_curvature), cmocka_unit_test(test_lengths_of_arcs), cmocka_unit_test(test_frame_indifference),
+          cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist),
+          cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))
