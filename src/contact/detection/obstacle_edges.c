@@ -294,7 +294,7 @@ static bool touch_edge(const obstacle *o, const feature *f, const convex_pose *p
   if (v3_dot(n, one) + v3_dot(n, two) < 0.0) v3_scale(n, -1.0, n);
   v3_cross(fe, e, one); /* e has the direction one x two: n lies between them if n . (e x one) >= 0 and n . (e x two) <= 0 */
   v3_cross(ge, e, two);
-  const double tolerance = INTERIOR * sqrt(ee);
+  const double tolerance = EDGE_RISE * sqrt(ee); /* both edges of a face that is nearly parallel to the obstacle's edge have contact */
   if (v3_dot(n, fe) < -tolerance || v3_dot(n, ge) > tolerance || !is_outermost(o, f, n)) return false;
   *out = (feature_contact){.gap = -v3_dot(n, r), .number = (uint32_t)i + 1};
   v3_copy(out->x, y);

@@ -267,6 +267,25 @@ static void test_fast_turned_obstacle(void **state)
   close_world(&w);
 }
 
+/* Tilted by 1e-4 over the ridge, the bottom face has contacts at both of its edges, above the ridge and below it. */
+static void test_tilted(void **state)
+{
+  (void)state;
+  const double tilted[3] = {0.0, 1e-4, 0.0};
+  world        w;
+  open_world(&w, prism());
+  for (int k = 0; k < 3; ++k) {
+    const double height = k == 0 ? 1e-3 : k == 1 ? 0.0 : -1e-3;
+    assert_int_equal(find(&w, 0.0, 0.03, 0.1 + height, tilted), 2);
+    for (int i = 0; i < 2; ++i) {
+      const contact_spot *s = contact_set_get(w.set) + i;
+      assert_close(s->normal[2], 1.0, 1e-12);
+      assert_close(s->gap, height + (s->a.x[0] < 0.0 ? 1e-5 : -1e-5), 1e-8);
+    }
+  }
+  close_world(&w);
+}
+
 /* The cube turns by 0.05 rad in the step: its corner edges come closer to the ridge by the rotation. Contacts are found, with gaps of the start. */
 static void test_fast_turning(void **state)
 {
@@ -282,4 +301,4 @@ static void test_fast_turning(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_ridge), cmocka_unit_test(test_end_of_ridge), cmocka_unit_test(test_tip),
           cmocka_unit_test(test_turned_obstacle), cmocka_unit_test(test_fast_ridge), cmocka_unit_test(test_fast_obstacle),
-          cmocka_unit_test(test_fast_turned_obstacle), cmocka_unit_test(test_fast_turning))
+          cmocka_unit_test(test_fast_turned_obstacle), cmocka_unit_test(test_fast_turning), cmocka_unit_test(test_tilted))
