@@ -18,6 +18,7 @@ typedef struct {
   const double *mu; /* [n] friction coefficients, >= 0 */
   /* Accepted residual speeds (friction_speed_ratio); only for FRICTION_ERROR_SPEED. */
   const double *speed_limit; /* [n] largest creep or approach velocity that may remain [m/s], > 0; NULL: none */
+  const double *compliance;  /* [n] added to W_NN, u_N = (W r + q)_N + compliance r_N [1/kg]; NULL: 0. Only for body_sweeps.h */
   double        load_speed;  /* velocity change by the external loads in the step [m/s]: the least scale of the impulses, > 0 with speed_limit */
 } friction_problem;
 

@@ -43,7 +43,7 @@ static void pile_destroy(pile *p)
 
 static friction_problem problem_of(const pile *p)
 {
-  return (friction_problem){p->w, p->scene.n, p->scene.q, p->scene.mu, p->limit, 1.0};
+  return (friction_problem){p->w, p->scene.n, p->scene.q, p->scene.mu, p->limit, NULL, 1.0};
 }
 
 static friction_result solve(pile *p, int64_t least_updates)
