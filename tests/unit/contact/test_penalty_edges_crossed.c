@@ -256,6 +256,28 @@ static void crossed_edges_at_the_start(void **unused)
   assert_no_leak();
 }
 
+/* Two pairs that have slid to the same edges become one pair of the next step. */
+static void pairs_of_the_same_edges_become_one(void **unused)
+{
+  (void)unused;
+  world w = {.n_bodies = 2};
+  rotate(0);
+  create(&w.body[0], "lower", 2, 0);
+  create(&w.body[1], "upper", 2, (int64_t)ROOF * 2);
+  w.n = (int64_t)3 * ROOF * 4;
+  for (int k = 0; k < 2; ++k) put_lower(&w.body[0], k, k), put_upper(&w.body[1], k, k, -0.05, false);
+  start(&w, 0.4, 0.0);
+  begin(&w);
+  assert_int_equal(edges_of(&w)->n, 2);
+  residual(&w);
+  assert_ok(penalty_contact_settle(w.contact, w.v, w.frames));
+  w.contact->mesh->edges->pair[1] = w.contact->mesh->edges->pair[0];
+  assert_ok(penalty_contact_end_step(w.contact, w.v, w.frames, &summary));
+  assert_int_equal(edges_of(&w)->n_known, 1);
+  destroy(&w);
+  assert_no_leak();
+}
+
 /* The depth without force decreases with the overlap, and never grows again. */
 static void the_rest_depth_decreases(void **unused)
 {
@@ -685,5 +707,5 @@ static void wrong_pairs_are_rejected(void **unused)
 TEST_MAIN(cmocka_unit_test(wrong_pairs_are_rejected), cmocka_unit_test(chains_do_not_contain_the_other_edge),
           cmocka_unit_test(the_force_on_a_fixed_body), cmocka_unit_test(contacts_leave_at_ends), cmocka_unit_test(the_force_of_a_pair),
           cmocka_unit_test(a_contact_slides_along_chains), cmocka_unit_test(one_surface_touches_itself),
-          cmocka_unit_test(crossed_edges_at_the_start), cmocka_unit_test(the_rest_depth_decreases),
-          cmocka_unit_test(crossed_edges_are_found_up_to_twice_the_longest_spring))
+          cmocka_unit_test(crossed_edges_at_the_start), cmocka_unit_test(pairs_of_the_same_edges_become_one),
+          cmocka_unit_test(the_rest_depth_decreases), cmocka_unit_test(crossed_edges_are_found_up_to_twice_the_longest_spring))

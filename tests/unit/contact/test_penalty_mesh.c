@@ -293,6 +293,46 @@ static void lagged_forces_rotate_with_the_surface(void **unused)
   assert_no_leak();
 }
 
+/* Points of clouds before and after those of a rigid body: each has its own rows, and the force K DEPTH acts on its own blocks. */
+static void points_of_several_bodies_keep_their_rows(void **unused)
+{
+  (void)unused;
+  enum { FIRST, RIGID, LAST, ROOF, N_BODIES, N_BLOCKS = 4 };
+  const double       nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, 0, 2, 1, 0};
+  body               b         = {.ops = &roof_ops, .name = "roof"};
+  const contact_mesh mesh      = {&b, 1, ROOF};
+  contact_law        law[N_BODIES * N_BODIES];
+  rigid_frame        frames0[2] = {mock_frame((double[3]){0.5, 0.3, 0.0}, 1), mock_frame((double[3]){0.0, 0.0, 0.0}, -1)}, frames[2];
+  mock_body          points[3];
+  contact_source     source[3];
+  penalty_contact   *contact;
+  double             v[3 * N_BLOCKS] = {0.0}, g[3 * N_BLOCKS] = {0.0};
+  step_status        status = {STEP_OK, NULL, -1};
+  memcpy(roof_x, nodes, sizeof nodes);
+  memset(law, 0, sizeof law);
+  for (int i = 0; i < ROOF; ++i) law[N_BODIES * i + ROOF].stiffness = law[N_BODIES * ROOF + i].stiffness = K;
+  for (int i = 0; i < 3; ++i) {
+    mock_create(&points[i], "points", i == RIGID, 1, i == RIGID ? 0 : 1, i == RIGID ? 2 : 1);
+    points[i].base.first_block = i == FIRST ? 0 : i == RIGID ? 1 : 3;
+    if (i != RIGID) points[i].block[0] = 0, points[i].weight[0] = 1.0;
+    v3_set(points[i].x, 0.3 + 0.2 * i, 0.3, 1e-6);
+    source[i] = (contact_source){&points[i].base, i == RIGID ? 0 : -1, i};
+    if (i != RIGID) v[3 * points[i].base.first_block + 2] = -(DEPTH + 1e-6) / DT;
+  }
+  v[3 * 1 + 2] = -(DEPTH + 1e-6) / DT;
+  assert_ok(penalty_contact_create(N_BODIES, law, &contact));
+  assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
+  assert_ok(penalty_contact_begin_step(contact, 3, source, 0, NULL, 2, frames0, DT, 0.05, N_BLOCKS));
+  for (int i = 0; i < 2; ++i) mock_move_frame(&frames0[i], DT, v, &frames[i]);
+  assert_ok(penalty_contact_residual(contact, v, frames, g, true, &status));
+  assert_int_equal(status.code, STEP_OK);
+  for (int i = 0; i < 3 * N_BLOCKS; ++i) /* linear blocks 0, 1 and 3 */
+    assert_close(g[i], i % 3 == 2 && i / 3 != 2 ? -DT * K * DEPTH : 0.0, 1e-9 * DT * K * DEPTH);
+  penalty_contact_destroy(&contact);
+  for (int i = 0; i < 3; ++i) mock_destroy(&points[i]);
+  assert_no_leak();
+}
+
 static const int32_t tetrahedron[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
 static const double  corner[12]      = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static void          tetrahedron_surface(const body *b, body_surface *out)
@@ -461,5 +501,6 @@ static void the_first_triangle_counts(void **unused)
 TEST_MAIN(cmocka_unit_test(points_inside_are_attached), cmocka_unit_test(pairs_are_known_in_the_next_step),
           cmocka_unit_test(wrong_attachments_are_rejected), cmocka_unit_test(the_first_triangle_counts),
           cmocka_unit_test(fast_points_collide_next_to_known_pairs), cmocka_unit_test(lagged_forces_rotate_with_the_surface),
-          cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface),
-          cmocka_unit_test(error_of_a_force_is_reported), cmocka_unit_test(forces_on_triangles_satisfy_the_law))
+          cmocka_unit_test(points_of_several_bodies_keep_their_rows), cmocka_unit_test(force_is_the_coulomb_return),
+          cmocka_unit_test(natural_map_of_a_curved_surface), cmocka_unit_test(error_of_a_force_is_reported),
+          cmocka_unit_test(forces_on_triangles_satisfy_the_law))
