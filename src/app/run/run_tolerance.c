@@ -63,7 +63,7 @@ static rejected_error contact_error(const formulation_ops *ops, const solver_opt
   return (rejected_error){"error of the friction problem",
                           reported_friction_error(o->friction, report),
                           "",
-                          friction_tolerance(o->friction),
+                          solver_friction_tolerance(o->friction),
                           o->exact->friction_stall_tolerance,
                           "solver.friction.tolerance",
                           "solver.exact.expert.friction_stall_tolerance"};

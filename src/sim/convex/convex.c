@@ -243,7 +243,8 @@ static PetscErrorCode velocities_of(const convex_attempt *p, const delassus *W, 
 }
 
 /* Solve the Coulomb problem with W, see solve_by_sweeps. r, u [n][3], q [n][3], compliance [n]: work. */
-static PetscErrorCode run_sweeps(convex_attempt *p, delassus *W, double *r, double *u, double *q, double *compliance, friction_result *result)
+static PetscErrorCode run_sweeps(convex_attempt *p, delassus *W, double *r, double *u, double *q, double *compliance,
+                                 friction_result *result)
 {
   convex_contacts   *c       = &p->contacts;
   const step_layout *l       = &p->c->frame.layout;
@@ -480,7 +481,8 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_r
 {
   PetscFunctionBegin;
   const convex_options *o   = p->c->options;
-  const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale, .creep = p->speed_limit};
+  const step_outcome    law = {
+         .r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale, .creep = p->speed_limit};
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   const spring_energy energy = convex_contacts_energy(o, &p->c->frame, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
