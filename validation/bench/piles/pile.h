@@ -37,10 +37,11 @@ inline double overlap_of_balls(const pile &p, const std::vector<double> &x)
   double most = 0.0;
   for (int i = 0; i < p.n; ++i) {
     const double *a = &x[3 * static_cast<size_t>(i)];
-    most = std::max({most, p.half - a[2], p.half - a[0], p.half - a[1], a[0] + p.half - p.width, a[1] + p.half - p.width});
+    most            = std::max({most, p.half - a[2], p.half - a[0], p.half - a[1], a[0] + p.half - p.width, a[1] + p.half - p.width});
     for (int j = 0; j < i; ++j) {
       const double *b = &x[3 * static_cast<size_t>(j)];
-      most = std::max(most, 2.0 * p.half - std::sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2])));
+      most            = std::max(most, 2.0 * p.half -
+                                           std::sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2])));
     }
   }
   return most;
@@ -51,7 +52,8 @@ enum { PILE_STEPS = 200, PILE_LATE = 20 };
 inline void pile_print(const char *engine, const double *step, double overlap)
 {
   double sum = 0.0, late = 0.0, worst = 0.0;
-  for (int k = 0; k < PILE_STEPS; ++k) sum += step[k], late += k >= PILE_STEPS - PILE_LATE ? step[k] / PILE_LATE : 0.0, worst = std::max(worst, step[k]);
+  for (int k = 0; k < PILE_STEPS; ++k)
+    sum += step[k], late += k >= PILE_STEPS - PILE_LATE ? step[k] / PILE_LATE : 0.0, worst = std::max(worst, step[k]);
   std::printf("| %-36s | %10.3g | %10.3g | %10.3g | %10.3g |\n", engine, sum, 1e3 * late, 1e3 * worst, 1e3 * overlap);
 }
 #endif
