@@ -494,8 +494,8 @@ PetscErrorCode checkpoint_info(const char *path, FILE *out)
   PetscCall(catalog_open(path, KIND, CHECKPOINT_FORMAT, false, &c));
   for (const char *t = c->job_text; *t; ++t) n_lines += *t == '\n';
   fprintf(out, "%s\njob %s%s%s, step %lld, time %.17g s\nwritten by %s, format %d, %.1f MB, checksum good\njob text: %d lines\n", path,
-          c->job_name, *c->formulation ? ", " : "", c->formulation, (long long)c->step, c->time, c->program, is_old(c) ? 1 : CHECKPOINT_FORMAT,
-          1e-6 * (double)c->bytes, n_lines);
+          c->job_name, *c->formulation ? ", " : "", c->formulation, (long long)c->step, c->time, c->program,
+          is_old(c) ? 1 : CHECKPOINT_FORMAT, 1e-6 * (double)c->bytes, n_lines);
   for (int i = 0; i < c->n_groups; ++i) {
     fprintf(out, "%s: %lld rows\n", c->groups[i].name, (long long)c->groups[i].n_rows);
     for (int j = 0; j < c->groups[i].n_fields; ++j) PetscCall(field_info(c, i, j, out));
