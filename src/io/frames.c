@@ -15,7 +15,7 @@ static const char KIND[] = "frame", CONSTANT_KIND[] = "constants";
 
 struct frames {
   char          *directory, *xdmf_path, *constant_path;
-  bool           has_constants; /* they have been written */
+  bool           has_constants; /* the file has been written */
   frames_options options;
   char          *job_name;
   xdmf          *series;
@@ -238,14 +238,40 @@ static PetscErrorCode write_sealed(const frames *f, const char *path, int64_t st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_constants(frames *f, const field_table *table)
+/* Whether the existing file of constants has the groups and fields of the table: a resumed run then writes nothing. */
+static PetscErrorCode has_current_constants(const frames *f, const field_table *table, bool *is_current)
 {
-  bool is_needed = false;
+  char     why[SEALED_WHY];
+  int      n                                         = 0;
+  catalog *c __attribute__((cleanup(catalog_close))) = NULL;
+
+  PetscFunctionBegin;
+  *is_current = sealed_file_check(f->constant_path, CONSTANT_KIND, CONSTANT_FORMAT, false, why);
+  if (!*is_current) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(catalog_open(f->constant_path, CONSTANT_KIND, CONSTANT_FORMAT, true, &c));
+  for (int i = 0; i < field_table_n_groups(table); ++i) {
+    const field_group *g = field_table_group(table, i);
+    if (!g->is_fixed) continue;
+    const int at = catalog_find_group(c, g->name);
+    ++n;
+    if (at < 0 || c->groups[at].n_rows != *g->n_rows) *is_current = false;
+    for (int k = 0; k < g->n_fields && *is_current; ++k)
+      if (is_wanted(f, g, &g->fields[k], true) && catalog_find_field(&c->groups[at], g->fields[k].name) < 0) *is_current = false;
+  }
+  *is_current = *is_current && n == c->n_groups;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* next_index > 0: continue with the existing file if it is that of the table. */
+static PetscErrorCode write_constants(frames *f, int64_t next_index, const field_table *table)
+{
+  bool is_needed = false, is_current = false;
 
   PetscFunctionBegin;
   for (int i = 0; i < field_table_n_groups(table); ++i) is_needed = is_needed || field_table_group(table, i)->is_fixed;
+  if (is_needed && next_index > 0) PetscCall(has_current_constants(f, table, &is_current));
+  if (is_needed && !is_current) PetscCall(write_sealed(f, f->constant_path, 0, 0.0, table, true));
   f->has_constants = is_needed;
-  if (is_needed) PetscCall(write_sealed(f, f->constant_path, 0, 0.0, table, true));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,7 +288,8 @@ static PetscErrorCode set_up(frames *f, const char *directory, int64_t next_inde
   PetscCall(file_format(&folder, "%s/frames", directory));
   PetscCall(file_make_directory(folder));
   PetscCall(xdmf_create(f->job_name, &f->series));
-  if (f->options.table) PetscCall(write_constants(f, f->options.table));
+  if (next_index == 0) (void)unlink(f->constant_path);
+  if (f->options.table) PetscCall(write_constants(f, next_index, f->options.table));
   PetscCall(resume_series(f, next_index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,7 +315,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
     field_group *group = field_table_group(table, i);
     if (group->refresh) PetscCall(group->refresh(group->context));
   }
-  if (!f->has_constants || access(f->constant_path, F_OK)) PetscCall(write_constants(f, table));
+  if (!f->has_constants || access(f->constant_path, F_OK)) PetscCall(write_constants(f, 0, table));
   PetscCall(frames_path(f->directory, index, &path));
   PetscCall(write_sealed(f, path, step, time, table, false));
   PetscCall(open_catalog(path, true, &c));

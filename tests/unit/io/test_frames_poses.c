@@ -99,9 +99,10 @@ static bool has(const char *text, const char *word) { return strstr(text, word) 
 static void series_refers_to_the_constants(void **state)
 {
   (void)state;
-  char    path[300];
-  frames *f = NULL;
-  poses  *p = poses_create(6, 1.0);
+  char        path[300];
+  struct stat first, second;
+  frames     *f = NULL;
+  poses      *p = poses_create(6, 1.0), *more = poses_create(100, 1.0);
   folder_make(folder);
   const frames_options options = {.job_name = "pile", .table = p->table};
   assert_ok(frames_open(folder, 0, &options, &f));
@@ -118,6 +119,23 @@ static void series_refers_to_the_constants(void **state)
   assert_true(!has(whole, "rigid.shapes") && !has(whole, "rigid.names"));
 
   snprintf(path, sizeof path, "%s/frames/constant.h5", folder);
+  assert_int_equal(stat(path, &first), 0);
+  assert_ok(frames_open(folder, 3, &options, &f)); /* a resumed run does not write the file again */
+  frames_close(&f);
+  assert_int_equal(stat(path, &second), 0);
+  assert_int_equal(second.st_ino, first.st_ino);
+  const frames_options other = {.job_name = "pile", .table = more->table};
+  assert_ok(frames_open(folder, 0, &other, &f)); /* other bodies */
+  frames_close(&f);
+  assert_true(size_of("constant.h5") > bytes);
+  assert_ok(frames_open(folder, 0, &options, &f));
+  for (int i = 0; i < 3; ++i) assert_ok(frames_write(f, i, i, 0.1 * i, p->table));
+  frames_close(&f);
+  assert_int_equal(truncate(path, bytes - 1), 0); /* damaged */
+  assert_ok(frames_open(folder, 3, &options, &f));
+  frames_close(&f);
+  assert_int_equal(size_of("constant.h5"), bytes);
+
   assert_int_equal(unlink(path), 0);
   assert_ok(frames_open(folder, 2, &options, &f));
   assert_int_equal(size_of("constant.h5"), bytes);
@@ -128,7 +146,7 @@ static void series_refers_to_the_constants(void **state)
   char *again = read_series();
   assert_string_equal(again, whole);
   free(whole), free(again);
-  poses_destroy(&p);
+  poses_destroy(&p), poses_destroy(&more);
   folder_remove(folder);
   assert_no_leak();
 }
