@@ -29,13 +29,23 @@ typedef struct {
   int         flags;                           /* FIELD_CHECKPOINT, ... */
 } field;
 
-/* Geometry of a group in ParaView and in pictures: none; points; a surface of constant triangles; fibres of constant segments; poses of shapes. The field
+/* Geometry of a group in ParaView and in pictures: none; points; a surface of constant triangles; fibres of constant segments; poses of shapes; shapes. The field
  * "position" contains the points or vertices. In pictures the field "radius" is the radius of fibres.
- * A group P/bodies of poses has the fields "position", "orientation", "shape" and "radius". Row i is shape[i] of the surface P/shapes, whose field "shape"
+ * A group P/bodies of poses has the fields "position", "orientation", "shape" and "radius". Row i is shape[i] of the group P/shapes, whose field "shape"
  * is the shape of each vertex, ascending; shape -1 is a sphere. P/names has the names of the rows, each followed by a line feed. */
-typedef enum { FIELD_GROUP_PLAIN, FIELD_GROUP_POINTS, FIELD_GROUP_SURFACE, FIELD_GROUP_FIBRES, FIELD_GROUP_POSES } field_geometry;
+typedef enum {
+  FIELD_GROUP_PLAIN,
+  FIELD_GROUP_POINTS,
+  FIELD_GROUP_SURFACE,
+  FIELD_GROUP_FIBRES,
+  FIELD_GROUP_POSES,
+  FIELD_GROUP_SHAPES
+} field_geometry;
 /* Vertices per cell. */
-static inline int field_geometry_corners(field_geometry g) { return g == FIELD_GROUP_SURFACE ? 3 : g == FIELD_GROUP_FIBRES ? 2 : 1; }
+static inline int field_geometry_corners(field_geometry g)
+{
+  return g == FIELD_GROUP_SURFACE || g == FIELD_GROUP_SHAPES ? 3 : g == FIELD_GROUP_FIBRES ? 2 : 1;
+}
 
 typedef struct field_group field_group;
 struct field_group {
@@ -46,7 +56,7 @@ struct field_group {
   PetscErrorCode (*refresh)(void *context);                /* recomputes FIELD_DERIVED arrays; NULL: none */
   PetscErrorCode (*restored)(void *context);               /* called after a restore, to rebuild derived data; NULL: none */
   void          *context;
-  const int32_t *triangles; /* FIELD_GROUP_SURFACE: [n_triangles][3], borrowed */
+  const int32_t *triangles; /* surfaces and shapes: [n_triangles][3], borrowed */
   int64_t        n_triangles;
   const int32_t *segments; /* FIELD_GROUP_FIBRES: [n_segments][2], borrowed; consecutive along each fibre */
   int64_t        n_segments;

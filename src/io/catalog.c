@@ -106,6 +106,7 @@ static PetscErrorCode read_head(catalog *c, const char *kind)
   PetscCall(h5_get_text(c->path, c->file, "formulation", sizeof c->formulation, c->formulation));
   PetscCall(h5_get_numbers(c->path, c->file, "step", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &c->step));
   PetscCall(h5_get_numbers(c->path, c->file, "time", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, 1, &c->time));
+  c->needs_constants = h5_has_attribute(c->file, "has_constants");
   if (c->step < 0) REJECT(c, "attribute \"step\"", "is negative: %lld", (long long)c->step);
   if (!isfinite(c->time)) REJECT(c, "attribute \"time\"", "is %s", "not finite");
   PetscCall(read_job_text(c));
@@ -252,10 +253,10 @@ static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int d
     PetscCall(h5_get_numbers(c->path, location, "geometry", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[0]));
     PetscCall(h5_get_numbers(c->path, location, "n_fields", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[1]));
     if (g->n_rows < 0 || g->n_rows > INT64_MAX / 256) REJECT(c, prefix, "has %lld rows", (long long)g->n_rows);
-    if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_POSES) REJECT(c, prefix, "has the unknown geometry %d", (int)numbers[0]);
-    g->geometry        = (field_geometry)numbers[0];
-    g->has_constants   = h5_has_attribute(location, "has_constants");
-    c->needs_constants = c->needs_constants || g->has_constants;
+    if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_SHAPES)
+      REJECT(c, prefix, "has the unknown geometry %d", (int)numbers[0]);
+    g->geometry      = (field_geometry)numbers[0];
+    g->has_constants = h5_has_attribute(location, "has_constants");
   }
   PetscCall(walk_members(c, location, prefix, i_group, depth));
   if (i_group >= 0 && c->groups[i_group].n_fields != numbers[1])

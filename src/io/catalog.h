@@ -1,6 +1,6 @@
 /* Table of contents of a sealed HDF5 file (checkpoint, frame, or constants of frames), read and validated. All readers of such files use this module.
  *
- * Layout:  /            attributes kind, program, job, formulation, step, time
+ * Layout:  /            attributes kind, program, job, formulation, step, time; has_constants (frames with a file of constants)
  *          /job         the resolved job as text (checkpoints)
  *          /fields/G    attributes n_rows, geometry, n_fields; G may be nested: bodies/bed. Attribute has_constants (frames): further fields and
  *                       the topology of G are in the file of constants, which has the same layout
@@ -40,7 +40,7 @@ struct catalog {
   int            n_groups;
   int64_t        capacity;
   catalog_group *groups;          /* sorted by name */
-  bool           needs_constants; /* a group has_constants */
+  bool           needs_constants; /* a frame that is incomplete without them */
   catalog       *constants;       /* owned; NULL: not attached */
   h5_scope       scope;
   hid_t          file;

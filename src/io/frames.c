@@ -193,11 +193,13 @@ static PetscErrorCode write_group(const frames *f, const char *path, hid_t file,
 static PetscErrorCode write_file(const frames *f, const char *path, int64_t step, double time, const field_table *table, bool is_constant)
 {
   H5_SCOPE(scope);
-  hid_t file, fields;
+  const int32_t yes = 1;
+  hid_t         file, fields;
 
   PetscFunctionBegin;
   PetscCall(h5_create(&scope, path, SEAL_BYTES, &file));
   PetscCall(catalog_write_head(path, file, is_constant ? CONSTANT_KIND : KIND, f->job_name, NULL, NULL, step, time));
+  if (f->has_constants && !is_constant) PetscCall(h5_put_numbers(path, file, "has_constants", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &yes));
   PetscCall(h5_make_group(&scope, path, file, "fields", &fields));
   for (int i = 0; i < field_table_n_groups(table); ++i)
     PetscCall(write_group(f, path, file, fields, field_table_group(table, i), is_constant));
@@ -432,8 +434,8 @@ static PetscErrorCode read_shapes(const catalog *c, int i_group, frame_poses *p)
   int32_t             *shape __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCheck(g->geometry == FIELD_GROUP_SURFACE, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: %s is not a surface; use another file", c->path,
-             g->name);
+  PetscCheck(g->geometry == FIELD_GROUP_SHAPES, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: %s contains no shapes; use another file",
+             c->path, g->name);
   PetscCall(read_exact(c, i_group, "shape", false, 1, (void **)&shape));
   PetscCall(read_exact(c, i_group, "position", true, 3, (void **)&p->vertex));
   PetscCall(catalog_read_cells(c, i_group, &p->triangle));

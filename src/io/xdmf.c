@@ -104,8 +104,8 @@ static bool is_block(const catalog_group *g)
 {
   const int position = catalog_find_field(g, "position");
 
-  return g->geometry != FIELD_GROUP_PLAIN && g->n_rows > 0 && position >= 0 && g->fields[position].n_components == 3 &&
-         !g->fields[position].is_constant && (field_geometry_corners(g->geometry) == 1 || g->n_cells > 0);
+  return g->geometry != FIELD_GROUP_PLAIN && g->geometry != FIELD_GROUP_SHAPES && g->n_rows > 0 && position >= 0 &&
+         g->fields[position].n_components == 3 && (field_geometry_corners(g->geometry) == 1 || g->n_cells > 0);
 }
 
 static PetscErrorCode xdmf_append(xdmf *x, const char *text, size_t n)

@@ -1,4 +1,5 @@
-/* A table of n bodies as poses of shapes, as rigid_table registers it: spheres, and two shapes of 3 and 4 vertices. */
+/* A table of n bodies as poses of shapes, as rigid_table registers it: spheres, and two shapes of 3 and 4 vertices; and a body that
+ * does not move. */
 #ifndef SS_TESTS_POSES_FIXTURE_H
 #define SS_TESTS_POSES_FIXTURE_H
 #include "io_fixture.h"
@@ -60,10 +61,13 @@ static inline poses *poses_create(int64_t n, double seed)
   assert_ok(field_table_add_group(p->table, "rigid/names", FIELD_GROUP_PLAIN, &p->n_text, p, &g));
   g->is_fixed = true;
   assert_ok(field_table_add(p->table, g, "text", "1", FIELD_U8, 1, &p->text, constant | FIELD_CHECKPOINT, "names"));
-  assert_ok(field_table_add_group(p->table, "rigid/shapes", FIELD_GROUP_SURFACE, &p->n_vertices, p, &g));
+  assert_ok(field_table_add_group(p->table, "rigid/shapes", FIELD_GROUP_SHAPES, &p->n_vertices, p, &g));
   g->is_fixed = true, g->triangles = p->triangles[0], g->n_triangles = 5;
   assert_ok(field_table_add(p->table, g, "position", "m", FIELD_F64, 3, &p->vertex, constant, "vertices"));
   assert_ok(field_table_add(p->table, g, "shape", "1", FIELD_I32, 1, &p->vertex_shape, constant, "shape"));
+  assert_ok(field_table_add_group(p->table, "bodies/wall", FIELD_GROUP_SURFACE, &p->n_vertices, p, &g)); /* constant, too */
+  g->is_fixed = true, g->triangles = p->triangles[0], g->n_triangles = 5;
+  assert_ok(field_table_add(p->table, g, "position", "m", FIELD_F64, 3, &p->vertex, constant, "vertices"));
   return p;
 }
 

@@ -99,9 +99,9 @@ static void print_table_of_bodies(text_buffer *b)
       b,
       "All bodies of kind `rigid` are one table: the group `rigid/bodies` has one row per body, and `rigid/names` one line per body "
       "in the same order.\n"
-      "Names, shapes and sizes do not change. They are stored once, in `frames/constant.h5`, which has the same layout. Frames whose "
-      "groups have the attribute `has_constants`\n"
-      "cannot be read without it. Each `shape` is a part of the surface `rigid/shapes`, in body axes: the vertices of one shape are "
+      "Names, shapes and sizes, and the surfaces of static bodies, are stored once, in `frames/constant.h5`, which has the same layout.\n"
+      "Frames with the attribute `has_constants` cannot be read without it. Each `shape` is a part of the surface `rigid/shapes`, in body "
+      "axes: the vertices of one shape are "
       "consecutive rows. Shape -1 is a sphere.\n\n"
       "ParaView shows the bodies as points (block `rigid.bodies`) and as surfaces (`rigid.surfaces`). Surfaces of spheres are "
       "omitted if all surfaces have more than %d\n"

@@ -74,7 +74,8 @@ static void grow_bounds(scene_look *look, int64_t n, const double *x)
 /* Groups without a geometry of their own in pictures: contact points, and the surfaces of bodies that are drawn from their poses. */
 static bool is_skipped(const frame *f, int g)
 {
-  return frame_group_geometry(f, g) == FIELD_GROUP_PLAIN || strncmp(frame_group_name(f, g), "contact/", 8) == 0 ||
+  const field_geometry kind = frame_group_geometry(f, g);
+  return kind == FIELD_GROUP_PLAIN || kind == FIELD_GROUP_SHAPES || strncmp(frame_group_name(f, g), "contact/", 8) == 0 ||
          frame_poses_of(f, g) >= 0;
 }
 

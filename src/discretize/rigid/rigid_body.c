@@ -258,10 +258,13 @@ PetscErrorCode rigid_body_fields(body *base, field_table *table)
   PetscCall(memory_alloc("surface", 3 * b->n_vertices, sizeof *b->position, &b->position));
   snprintf(name, sizeof name, "bodies/%s", b->base.name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_SURFACE, &b->n_vertices, b, &g));
-  g->refresh     = refresh_positions;
+  g->is_fixed = b->kind == RIGID_STATIC;
+  if (g->is_fixed) PetscCall(refresh_positions(b));
+  else g->refresh = refresh_positions;
   g->triangles   = b->surface->tri;
   g->n_triangles = b->surface->n_triangles;
-  PetscCall(field_table_add(table, g, "position", "m", FIELD_F64, 3, &b->position, FIELD_FRAME | FIELD_DERIVED, "surface vertices"));
+  PetscCall(field_table_add(table, g, "position", "m", FIELD_F64, 3, &b->position,
+                            FIELD_FRAME | (g->is_fixed ? FIELD_CONSTANT : FIELD_DERIVED), "surface vertices"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -275,7 +275,7 @@ static PetscErrorCode add_shapes(rigid_table *t, field_table *fields)
   const int    constant = FIELD_FRAME | FIELD_CONSTANT;
   field_group *g;
   PetscFunctionBegin;
-  PetscCall(field_table_add_group(fields, "rigid/shapes", FIELD_GROUP_SURFACE, &t->n_vertices, t, &g));
+  PetscCall(field_table_add_group(fields, "rigid/shapes", FIELD_GROUP_SHAPES, &t->n_vertices, t, &g));
   g->is_fixed  = true;
   g->triangles = t->shape_triangles, g->n_triangles = t->n_triangles;
   PetscCall(field_table_add(fields, g, "position", "m", FIELD_F64, 3, &t->vertex, constant, "surface vertices in body axes"));

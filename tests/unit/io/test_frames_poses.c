@@ -71,6 +71,18 @@ static void many_bodies_are_one_table(void **state)
     assert_true(b.first_vertex[1] == 3 && b.first_vertex[2] == 7 && b.first_triangle[1] == 1 && b.first_triangle[2] == 5);
     assert_memory_equal(b.triangle, ((int32_t[5][3]){{0, 1, 2}, {0, 1, 2}, {0, 2, 3}, {0, 3, 1}, {1, 3, 2}}), sizeof p->triangles);
     assert_true(b.vertex[20] == 10.0);
+    const int wall = find_group(r, "bodies/wall");
+    int       n_components;
+    int64_t   n_triangles;
+    int32_t  *triangles;
+    double   *vertex;
+    assert_ok(frame_read(r, wall, "position", &n_components, &vertex));
+    assert_true(n_components == 3 && frame_group_rows(r, wall) == 7 && vertex[20] == 10.0);
+    assert_ok(frame_read_triangles(r, wall, &n_triangles, &triangles));
+    assert_int_equal(n_triangles, 5);
+    assert_memory_equal(triangles, p->triangles, sizeof p->triangles);
+    memory_free(&vertex);
+    memory_free(&triangles);
     frame_poses_free(&b);
     frame_close(&r);
   }
@@ -117,6 +129,9 @@ static void series_refers_to_the_constants(void **state)
   assert_true(has(whole, "Dimensions=\"6 4\">frames/frame_000001.h5:/fields/rigid/bodies/orientation<"));
   assert_true(has(whole, "Dimensions=\"6\">frames/constant.h5:/fields/rigid/bodies/radius<"));
   assert_true(!has(whole, "rigid.shapes") && !has(whole, "rigid.names"));
+  assert_true(has(whole, "<Grid Name=\"bodies.wall\""));
+  assert_true(has(whole, "Dimensions=\"7 3\">frames/constant.h5:/fields/bodies/wall/position<"));
+  assert_true(has(whole, "Dimensions=\"5 3\">frames/constant.h5:/topology/bodies/wall<"));
 
   snprintf(path, sizeof path, "%s/frames/constant.h5", folder);
   assert_int_equal(stat(path, &first), 0);
