@@ -337,24 +337,25 @@ static PetscErrorCode attach_group(catalog *c, int n_sorted, const catalog_group
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode catalog_attach(catalog *c, const char *path, const char *kind, int newest_format)
+PetscErrorCode catalog_attach(catalog *c, const catalog *constants)
 {
   const int n = c->n_groups;
 
   PetscFunctionBegin;
-  PetscCall(catalog_open(path, kind, newest_format, false, &c->constants));
-  for (int i = 0; i < c->constants->n_groups; ++i) PetscCall(attach_group(c, n, &c->constants->groups[i]));
+  c->constants = constants;
+  for (int i = 0; i < constants->n_groups; ++i) PetscCall(attach_group(c, n, &constants->groups[i]));
   for (int i = 0; i < n; ++i)
-    if (c->groups[i].has_constants && catalog_find_group(c->constants, c->groups[i].name) < 0)
-      REJECT(c, c->groups[i].name, "is missing in %s: the files belong to different runs", path);
+    if (c->groups[i].has_constants && catalog_find_group(constants, c->groups[i].name) < 0)
+      REJECT(c, c->groups[i].name, "is missing in %s: the files belong to different runs", constants->path);
   if (c->n_groups) qsort(c->groups, (size_t)c->n_groups, sizeof *c->groups, by_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void catalog_close_file(catalog *c) { h5_scope_close(&c->scope); }
+
 void catalog_close(catalog **c)
 {
   if (!*c) return;
-  catalog_close(&(*c)->constants);
   h5_scope_close(&(*c)->scope);
   for (int i = 0; i < (*c)->n_groups; ++i) memory_free(&(*c)->groups[i].fields);
   MEMORY_FREE(&(*c)->groups, &(*c)->job_text, &(*c)->path, c);

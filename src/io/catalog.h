@@ -41,7 +41,7 @@ struct catalog {
   int64_t        capacity;
   catalog_group *groups;          /* sorted by name */
   bool           needs_constants; /* a frame that is incomplete without them */
-  catalog       *constants;       /* owned; NULL: not attached */
+  const catalog *constants;       /* borrowed; NULL: not attached */
   h5_scope       scope;
   hid_t          file;
 };
@@ -49,8 +49,11 @@ struct catalog {
 /* Check the seal (`is_quick`: without the checksum of the complete file), open the file, read and check everything except the data of fields. */
 PetscErrorCode catalog_open(const char *path, const char *kind, int newest_format, bool is_quick, catalog **out);
 void           catalog_close(catalog **c);
-/* Open the file of constants and add its groups, fields and topologies to c, whose readers below then return them, too. Row counts must agree. */
-PetscErrorCode catalog_attach(catalog *c, const char *path, const char *kind, int newest_format);
+/* Add the groups, fields and topologies of the file of constants to c, whose readers below then return them, too. Row counts must agree. `constants` is
+ * borrowed until c is closed. */
+PetscErrorCode catalog_attach(catalog *c, const catalog *constants);
+/* Close the HDF5 file, but keep the table of contents. */
+void catalog_close_file(catalog *c);
 /* Indices by name, -1 if missing. */
 int catalog_find_group(const catalog *c, const char *name);
 int catalog_find_field(const catalog_group *group, const char *name);

@@ -19,9 +19,10 @@ struct frames {
   frames_options options;
   char          *job_name;
   xdmf          *series;
+  catalog       *constants; /* their table of contents; NULL: not read yet */
 };
 struct frame {
-  catalog *c;
+  catalog *c, *constants; /* constants: NULL if there are none */
 };
 
 /* ---- The folder ------------------------------------------------------------------------------------------------------ */
@@ -40,19 +41,22 @@ PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices)
 
 /* ---- Writing --------------------------------------------------------------------------------------------------------- */
 
-/* Open a frame and, if it refers to them, the constants in the same folder. */
-static PetscErrorCode open_catalog(const char *path, bool is_quick, catalog **out)
+/* Open a frame and, if it refers to them, the constants in the same folder, unless they are open. The caller closes both. is_quick: only tables of
+ * contents, without the checksum of the frame. */
+static PetscErrorCode open_catalog(const char *path, bool is_quick, catalog **constants, catalog **out)
 {
-  const char *slash                                           = strrchr(path, '/');
-  char       *constants __attribute__((cleanup(memory_free))) = NULL;
+  const char *slash                                      = strrchr(path, '/');
+  char       *file __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(catalog_open(path, KIND, FRAME_FORMAT, is_quick, out));
   if (!(*out)->needs_constants) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscErrorCode code = file_format(&constants, "%.*s" CATALOG_CONSTANTS, slash ? (int)(slash + 1 - path) : 0, path);
-  if (!code) code = catalog_attach(*out, constants, CONSTANT_KIND, CONSTANT_FORMAT);
-  if (code) catalog_close(out);
-  PetscCall(code);
+  if (!*constants) {
+    PetscCall(file_format(&file, "%.*s" CATALOG_CONSTANTS, slash ? (int)(slash + 1 - path) : 0, path));
+    PetscCall(catalog_open(file, CONSTANT_KIND, CONSTANT_FORMAT, false, constants));
+    if (is_quick) catalog_close_file(*constants);
+  }
+  PetscCall(catalog_attach(*out, *constants));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,7 +73,7 @@ static PetscErrorCode check_and_add(frames *f, int64_t index)
     log_warn("%s %s; the time series continues without it", path, why);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(open_catalog(path, true, &c));
+  PetscCall(open_catalog(path, true, &f->constants, &c));
   PetscCall(xdmf_add(f->series, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,6 +119,7 @@ void frames_close(frames **f)
 {
   if (!*f) return;
   xdmf_destroy(&(*f)->series);
+  catalog_close(&(*f)->constants);
   MEMORY_FREE(&(*f)->directory, &(*f)->xdmf_path, &(*f)->constant_path, &(*f)->job_name, f);
 }
 
@@ -272,6 +277,7 @@ static PetscErrorCode write_constants(frames *f, int64_t next_index, const field
   PetscFunctionBegin;
   for (int i = 0; i < field_table_n_groups(table); ++i) is_needed = is_needed || field_table_group(table, i)->is_fixed;
   if (is_needed && next_index > 0) PetscCall(has_current_constants(f, table, &is_current));
+  catalog_close(&f->constants);
   if (is_needed && !is_current) PetscCall(write_sealed(f, f->constant_path, 0, 0.0, table, true));
   f->has_constants = is_needed;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,7 +326,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
   if (!f->has_constants || access(f->constant_path, F_OK)) PetscCall(write_constants(f, 0, table));
   PetscCall(frames_path(f->directory, index, &path));
   PetscCall(write_sealed(f, path, step, time, table, false));
-  PetscCall(open_catalog(path, true, &c));
+  PetscCall(open_catalog(path, true, &f->constants, &c));
   PetscCall(xdmf_add(f->series, c));
   PetscCall(xdmf_write(f->series, f->xdmf_path));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -332,7 +338,7 @@ PetscErrorCode frame_open(const char *path, frame **out)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("frame", 1, sizeof **out, out));
-  const PetscErrorCode code = open_catalog(path, false, &(*out)->c);
+  const PetscErrorCode code = open_catalog(path, false, &(*out)->constants, &(*out)->c);
   if (code) frame_close(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -342,6 +348,7 @@ void frame_close(frame **f)
 {
   if (!*f) return;
   catalog_close(&(*f)->c);
+  catalog_close(&(*f)->constants);
   memory_free(f);
 }
 
