@@ -19,10 +19,10 @@ enum {
   THREADED         = 2000, /* contacts of an island that is solved by all threads */
   MOST_SWEEPS      = 10000,
   FIRST_MARK       = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
-  MOST_LEAST       = 50,   /* largest number of sweeps that every island makes */
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
 static const double ROUNDING = 1e-6;
+static const double TIGHT       = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
 static const double STALL_RATIO = 0.7; /* of the best errors at two marks */
 
 /* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
@@ -542,8 +542,8 @@ static void store_best(sweeps *s, const island *k, member m)
 
 static int64_t least_sweeps(const sweeps *s, const island *k)
 {
-  const int64_t n = s->o->least_updates / k->n_contacts;
-  return n < 1 ? 1 : n > MOST_LEAST ? MOST_LEAST : n;
+  const int64_t n = s->o->least_work / (k->n_contacts * k->n_contacts);
+  return n < 1 ? 1 : n;
 }
 
 /* Sweep an island until its error is at most the tolerance. */
@@ -562,12 +562,13 @@ static void solve_island(sweeps *s, island *k, member m)
     beta = old > 0.0 && square <= old ? square / old : 0.0;
     gain = beta > 0.0 ? 1.0 : 0.0;
     old  = square;
-    if (!((ratio <= tolerance && n >= least) || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
+    const double wanted = n >= least ? tolerance : TIGHT * tolerance;
+    if (!(ratio <= wanted || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
     refresh_island(s, k, m);
     const double error = evaluate_error(s, k, m);
     if (error < best) best = error, store_best(s, k, m);
     if (m.thread == 0) {
-      if (error <= tolerance && n >= least) k->status = FRICTION_OK;
+      if (error <= wanted) k->status = FRICTION_OK;
       else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;
       else if (timer_now() > s->end) k->status = FRICTION_TIME;
       else if (stop_is_urgent()) k->status = FRICTION_STOPPED;

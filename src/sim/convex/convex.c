@@ -250,7 +250,7 @@ static PetscErrorCode run_sweeps(convex_attempt *p, delassus *W, double *r, doub
   double            *shift   = p->c->frame.contacts.shift;
   friction_problem   problem = {W, c->n, q, NULL, p->speed_limit, compliance, l->acceleration_scale * l->dt};
   friction_options   options = {
-        .error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .max_iterations = MOST_SWEEPS, .least_updates = STEP_CREEP_UPDATES};
+        .error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .max_iterations = MOST_SWEEPS, .least_work = STEP_CREEP_WORK};
   double *mu = p->next;
   PetscFunctionBegin;
   for (int64_t a = 0; a < c->n; ++a) mu[a] = c->law[a].mu;

@@ -153,7 +153,7 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
     friction_options       options = *o->friction;
     options.tolerance              = now->tolerance;
     options.enough                 = o->friction_stall_tolerance;
-    if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_updates = STEP_CREEP_UPDATES;
+    if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_work = STEP_CREEP_WORK;
     const bool is_last = now->tolerance <= last_tolerance(p);
     if (!is_last && options.max_iterations == 0) options.max_iterations = INEXACT_ITERATIONS;
     timer_begin(TIMER_FRICTION);

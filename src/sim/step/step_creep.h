@@ -32,6 +32,6 @@ PetscErrorCode step_creep_limits(const step_creep *c, const step_contacts *conta
 void step_creep_add_slack(const step_creep *c, const double *limit, step_contacts *contacts);
 /* *of_unknown [u->n] number of the system of each unknown, memory_free(*of_unknown); see delassus_set_bodies. */
 PetscErrorCode step_creep_bodies(const step_unknowns *u, const step_layout *l, int32_t **of_unknown);
-/* Contacts of an island that are updated in every step at least: about 0.05 ms. */
-enum { STEP_CREEP_UPDATES = 3000 };
+/* friction_options.least_work: 500 sweeps of 100 contacts, about 1 ms, 5 of 1000. So small scenes are solved accurately. */
+enum { STEP_CREEP_WORK = 5000000 };
 #endif
