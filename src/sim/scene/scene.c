@@ -11,6 +11,7 @@
 #include "discretize/material/material_registry.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
+#include "discretize/rigid/rigid_table.h"
 #include "sim/scene/rotation_step.h"
 #include "sim/scene/scene_overlaps.h"
 #include "sim/scene/contact_stiffness.h"
@@ -187,6 +188,22 @@ static bool is_listed(const scene *s, const body *system)
   return false;
 }
 
+/* Move the state of all dynamic rigid bodies into s->rigid. */
+static PetscErrorCode build_rigid_table(scene *s)
+{
+  rigid_body **bodies __attribute__((cleanup(memory_free))) = NULL;
+  int32_t     *number __attribute__((cleanup(memory_free))) = NULL;
+  int64_t      n                                            = 0;
+  PetscFunctionBegin;
+  PetscCall(MEMORY_ALLOC("rigid bodies", ARRAY(bodies, s->n_bodies), ARRAY(number, s->n_bodies)));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    bodies[n] = rigid_body_dynamic(s->bodies[i].body);
+    if (bodies[n]) number[n++] = i;
+  }
+  PetscCall(rigid_table_create(n, bodies, number, &s->rigid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Collect the systems with unknowns, kind by kind, and the fields of all bodies. */
 static PetscErrorCode build_systems(scene *s)
 {
@@ -202,7 +219,10 @@ static PetscErrorCode build_systems(scene *s)
     }
   if (!isfinite(s->length_scale)) s->length_scale = 1.0;
   PetscCall(field_table_create(&s->fields));
-  for (int i = 0; i < s->n_systems; ++i) PetscCall(s->systems[i]->ops->fields(s->systems[i], s->fields));
+  PetscCall(build_rigid_table(s));
+  PetscCall(rigid_table_fields(s->rigid, s->fields));
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->fields) PetscCall(s->systems[i]->ops->fields(s->systems[i], s->fields));
   for (int i = 0; i < s->n_bodies; ++i) {
     body *b = s->bodies[i].body;
     if (b->ops->fields && !is_listed(s, b)) PetscCall(b->ops->fields(b, s->fields));
@@ -297,6 +317,7 @@ void scene_destroy(scene **s)
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);
   }
+  rigid_table_destroy(&(*s)->rigid);
   for (const body_kind *const *kind = body_kinds; *kind; ++kind)
     if ((*kind)->release) (*kind)->release(&(*s)->world);
   for (int i = 0; i < (*s)->n_materials; ++i) material_destroy(&(*s)->materials[i]);

@@ -30,8 +30,9 @@ struct scene {
   body_world           world;        /* data shared by bodies */
   double               length_scale; /* smallest grid spacing or body size, for contact margins [m] */
   /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. */
-  int    n_systems;
-  body **systems;
+  int                 n_systems;
+  body              **systems;
+  struct rigid_table *rigid; /* state of all dynamic rigid bodies, rigid_table.h */
   /* Data for contact detection. */
   int             n_frames, n_sources, n_objects;
   contact_source *sources;
