@@ -40,7 +40,7 @@ static void warn_about(const scene *s, const formulation *f, const scene_overlap
   const char  *one = s->bodies[p->a].name, *two = s->bodies[p->b].name;
   char         subject[220];
   double       depth;
-  if (!isfinite(size) || s->laws[(int64_t)p->a * s->n_bodies + p->b].may_overlap) return;
+  if (!isfinite(size) || scene_law(s, p->a, p->b)->may_overlap) return;
   if (p->at.depth <= NOTICEABLE * size) return;
   snprintf(subject, sizeof subject, "%.100s, %.100s", one, two);
   if (p->at.depth > DEEP * size)

@@ -26,6 +26,19 @@ static bool has_triangles(const body *b)
 /* Whether the body consists of material points without a surface. */
 static bool is_space(const body *b) { return b->ops->points != POINT_NONE && b->ops->point_radius; }
 
+unsigned contact_traits_of(const body *b)
+{
+  const bool trait[] = {body_system((body *)b) != NULL,
+                        has_level_sets(b),
+                        has_segments(b),
+                        has_triangles(b),
+                        convex_contact_takes(b, b),
+                        b->ops->segments && b->ops->n_clusters && b->ops->n_clusters(b) > 0};
+  unsigned   bits    = 1; /* differs from that of a missing body */
+  for (size_t k = 0; k < sizeof trait / sizeof *trait; ++k) bits = bits << 1 | trait[k];
+  return bits;
+}
+
 unsigned contact_detectors_of(const body *a, const body *b)
 {
   const bool fibres_a = has_segments(a), fibres_b = has_segments(b);

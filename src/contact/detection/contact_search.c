@@ -150,7 +150,7 @@ double contact_search_reach(const body *b, const double origin[3])
 static bool may_touch(const search_problem *q, int i_source, int i_object)
 {
   const int from = q->sources[i_source].body_id, to = q->objects[i_object].body_id;
-  return from != to && q->may_touch[(int64_t)from * q->n_bodies + to];
+  return from != to && q->may_touch[pair_slot(q->pairs, q->n_bodies, from, to)];
 }
 
 /* Add known pairs whose points are beyond the margin, for example after a user has moved a body. This is rare, so all points are searched. */

@@ -20,7 +20,7 @@ typedef struct {
 } contact_candidate;
 
 /* Input of contact_search_run; all arrays are borrowed. object_key [n_objects]: pair_key.object of each object; pair_key.source of a source
- * is its body_id. may_touch [n_bodies][n_bodies]: pairs of bodies with contact. Points and objects of one body never form a pair. */
+ * is its body_id. may_touch [n_slots] of `pairs`: contact of points of the first body with objects of the second. Points and objects of one body never form a pair. */
 typedef struct {
   int                   n_sources, n_objects, n_frames, n_bodies;
   const contact_source *sources;
@@ -30,6 +30,7 @@ typedef struct {
   const bool           *may_touch;
   double                margin; /* [m] */
   const double         *reach;  /* [n_sources][n_objects] margin of each pair of a source and an object [m]; NULL: `margin` for all */
+  const pair_classes   *pairs;  /* NULL: may_touch is [n_bodies][n_bodies] */
 } search_problem;
 
 typedef struct contact_search contact_search; /* work space, reused in every step */

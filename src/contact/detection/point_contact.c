@@ -263,7 +263,8 @@ PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int 
   contact_search_number(s->n_bodies, n_objects, objects, p->key);
   PetscErrorCode       code    = compute_displacements(p, s, n_sources, sources, n_objects, objects, &is_fast);
   const search_problem problem = {
-      n_sources, n_objects, n_frames, s->n_bodies, sources, objects, p->key, s->frames, may_touch, s->margin, is_fast ? p->reach : NULL};
+      n_sources, n_objects, n_frames, s->n_bodies, sources, objects, p->key, s->frames, may_touch, s->margin, is_fast ? p->reach : NULL,
+      s->pairs};
   if (!code) code = contact_search_run(p->search, &problem, NULL, &n, &found);
   if (!code) code = point_contact_append(p, s, sources, objects, is_fast, n, found, set);
   for (int i = 0; i < n_sources; ++i) memory_free(&p->v[i]);

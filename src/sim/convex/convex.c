@@ -463,7 +463,7 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
     diagnostics_add_under(d, where, "contact", "overlap_correction_speed", "has no effect when solver.convex.law is lagged; remove it");
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = i; j < s->n_bodies; ++j) {
-      const contact_law *law = &s->laws[i * s->n_bodies + j];
+      const contact_law *law = scene_law(s, i, j);
       if (law->never_touch || !isnan(law->stiffness)) continue;
       diagnostics_add(d, (where ? where : root)->mark, "contact.stiffness",
                       "missing: \"%s\" and \"%s\" may touch, and law: lagged needs a contact stiffness; give one in N/m, or use law: "

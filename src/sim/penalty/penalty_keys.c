@@ -56,23 +56,34 @@ static bool uses_solids(const scene *s, int a, int b)
          convex_contact_takes(s->bodies[a].body, s->bodies[b].body);
 }
 
+/* True if body i is one of scene.meshes. */
+static bool has_surface(const scene *s, int i)
+{
+  body_surface surface = {0};
+  if (s->bodies[i].body->ops->surface) s->bodies[i].body->ops->surface(s->bodies[i].body, &surface);
+  return surface.n_triangles > 0;
+}
+
 /* The first pair of bodies with triangle surfaces in contact, and a contact law for which `is_bad` is true; NULL: any. */
 static const contact_law *find_surface_pair(const scene *s, bool (*is_bad)(const contact_law *law), const char **one, const char **other)
 {
-  for (int i = 0; i < s->n_meshes; ++i)
-    for (int j = i; j < s->n_meshes; ++j) {
-      const int          a = s->meshes[i].body_id, b = s->meshes[j].body_id;
-      const contact_law *law = &s->laws[a * s->n_bodies + b];
-      *one = s->bodies[a].name, *other = s->bodies[b].name;
-      if (law->stiffness > 0.0 && !uses_solids(s, a, b) && (!is_bad || is_bad(law))) return law;
-    }
-  return NULL;
+  const contact_law *found = NULL;
+  int32_t            of[2], least[2] = {0, 0};
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k) {
+    const contact_law *law = &s->laws[k];
+    if (!pair_example(s->pairs, s->n_bodies, k, of) || !(law->stiffness > 0.0) || (is_bad && !is_bad(law))) continue;
+    if (!has_surface(s, of[0]) || !has_surface(s, of[1]) || uses_solids(s, of[0], of[1])) continue;
+    if (of[0] > of[1] || (found && (of[0] > least[0] || (of[0] == least[0] && of[1] >= least[1])))) continue;
+    found = law, least[0] = of[0], least[1] = of[1];
+  }
+  *one = s->bodies[least[0]].name, *other = s->bodies[least[1]].name;
+  return found;
 }
 static bool is_elliptic(const contact_law *law) { return law->friction_across > 0.0; }
 
 static bool has_restitution(const scene *s)
 {
-  for (int i = 0; i < s->n_bodies * s->n_bodies; ++i)
+  for (int64_t i = 0; i < s->pairs->n_slots; ++i)
     if (s->laws[i].stiffness > 0.0 && s->laws[i].restitution > 0.0) return true;
   return false;
 }
@@ -80,13 +91,14 @@ static bool has_restitution(const scene *s)
 /* True if two rigid bodies, one of which moves, are in contact with their triangle surfaces. */
 static bool has_rigid_surface_pair(const scene *s)
 {
-  for (int i = 0; i < s->n_meshes; ++i)
-    for (int j = i + 1; j < s->n_meshes; ++j) {
-      const int a = s->meshes[i].body_id, b = s->meshes[j].body_id;
-      if (s->meshes[i].frame >= 0 && s->meshes[j].frame >= 0 && s->laws[a * s->n_bodies + b].stiffness > 0.0 && !uses_solids(s, a, b) &&
-          (body_system(s->bodies[a].body) || body_system(s->bodies[b].body)))
-        return true;
-    }
+  int32_t of[2];
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k) {
+    if (!pair_example(s->pairs, s->n_bodies, k, of) || of[0] == of[1] || !(s->laws[k].stiffness > 0.0)) continue;
+    if (!has_surface(s, of[0]) || !has_surface(s, of[1]) || uses_solids(s, of[0], of[1])) continue;
+    if (s->bodies[of[0]].frame >= 0 && s->bodies[of[1]].frame >= 0 &&
+        (body_system(s->bodies[of[0]].body) || body_system(s->bodies[of[1]].body)))
+      return true;
+  }
   return false;
 }
 
@@ -129,7 +141,7 @@ static void warn_about_few_vertices(const scene *s)
       const body *b = s->bodies[i].body, *obstacle = s->bodies[j].body;
       char        pair[256];
       if (b->ops->points != POINT_RIGID || s->bodies[j].frame < 0 || body_system((body *)obstacle) || count_solids(obstacle) > 0) continue;
-      if (!(s->laws[i * s->n_bodies + j].stiffness > 0.0) || count_points(b) >= FEW_VERTICES) continue;
+      if (!(scene_law(s, i, j)->stiffness > 0.0) || count_points(b) >= FEW_VERTICES) continue;
       if (s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX && scene_obstacle_edges(s, i, j)) continue;
       (void)snprintf(pair, sizeof pair, "bodies.%s", s->bodies[i].name);
       warning_list_add(

@@ -13,10 +13,14 @@
  * The static penetration W/(n k) is then at most 1 % of h, and a collision at the initial speed penetrates by at most about 10 % of h. Called by the scene. */
 #ifndef SS_SIM_SCENE_CONTACT_STIFFNESS_H
 #define SS_SIM_SCENE_CONTACT_STIFFNESS_H
+#include "core/pair_classes.h"
 #include "sim/scene/body_survey.h"
 
 /* Value for bodies i and j [N/m]; NaN if neither of them has a mass or both are unbounded. */
 double contact_stiffness_of(const body_survey *survey, int i, int j);
+/* Raise *k to the largest finite value of all pairs (i, j), i <= j, with this slot. *k: NaN or a value so far. Bounds of groups of bodies exclude most
+ * pairs, so that the time grows little faster than the number of bodies. Error: out of memory. */
+PetscErrorCode contact_stiffness_raise(const body_survey *survey, const pair_classes *pairs, int64_t slot, double *k);
 /* Length h of the pair [m]; INFINITY if both are unbounded. */
 double contact_length_of(const body_survey *survey, int i, int j);
 /* The movable body of the pair whose load determines the static penetration; -1: none. */

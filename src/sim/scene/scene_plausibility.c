@@ -44,7 +44,7 @@ static const char *limited(const subject *c, const char *code, const char *of)
 /* Contact of the two is possible. */
 static bool may_touch(const subject *c, int i, int j)
 {
-  const contact_law *law = &c->s->laws[i * c->s->n_bodies + j];
+  const contact_law *law = scene_law(c->s, i, j);
   return i != j && !law->never_touch;
 }
 
@@ -87,7 +87,7 @@ static PetscErrorCode check_behind_planes(const subject *c, int i)
     const convex_solid *solid    = half_spaces(c, j, &n_solids);
     for (int k = 0; k < n_solids; ++k) {
       double normal[3], offset, highest = -INFINITY;
-      if (solid[k].kind != CONVEX_HALF_SPACE || c->s->laws[i * c->s->n_bodies + j].never_touch) continue;
+      if (solid[k].kind != CONVEX_HALF_SPACE || scene_law(c->s, i, j)->never_touch) continue;
       half_space_in_world(c, j, &solid[k], normal, &offset);
       for (int64_t p = 0; p < n; ++p) highest = fmax(highest, v3_dot(x + 3 * p, normal) - offset);
       if (highest >= 0.0) continue;
@@ -256,7 +256,7 @@ static const double RESOLVED = 0.2; /* step over sqrt(m/k) with a coefficient of
 
 static void check_stiffness(const subject *c, int i, int j)
 {
-  const contact_law *law     = &c->s->laws[i * c->s->n_bodies + j];
+  const contact_law *law     = scene_law(c->s, i, j);
   const int          carried = contact_carried_body(c->body, i, j);
   const double       h = fmin(c->body[i].size, c->body[j].size), k = law->stiffness;
   if (carried < 0 || !(k > 0.0) || c->body[carried].n_points == 0) return;

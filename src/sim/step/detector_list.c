@@ -9,7 +9,7 @@ static void print_line(const detector_list *d, const scene *s, int detector, FIL
   const char *text = detector < d->n ? d->text[detector] : "none";
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = i; j < s->n_bodies; ++j) {
-      const contact_law *law = &s->laws[(int64_t)i * s->n_bodies + j];
+      const contact_law *law = scene_law(s, i, j);
       const scene_body  *a = &s->bodies[i], *b = &s->bodies[j];
       if (law->never_touch || law->stiffness == 0.0) continue;
       const unsigned found = d->of(s, i, j);

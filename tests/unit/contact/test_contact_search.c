@@ -42,7 +42,7 @@ static void scene_create(scene *s)
   for (int j = 0; j < 3; ++j) s->key[j] = s->objects[j].body_id;
   for (int i = 0; i < N_BODIES * N_BODIES; ++i) s->may_touch[i] = true;
   s->may_touch[N_BODIES * 1 + 3] = s->may_touch[N_BODIES * 3 + 1] = false;
-  s->problem = (search_problem){2, 3, 2, N_BODIES, s->sources, s->objects, s->key, s->frames, s->may_touch, 0.15, NULL};
+  s->problem = (search_problem){2, 3, 2, N_BODIES, s->sources, s->objects, s->key, s->frames, s->may_touch, 0.15, NULL, NULL};
 }
 
 static void scene_destroy(scene *s)
