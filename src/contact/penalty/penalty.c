@@ -661,9 +661,9 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   c->dt        = dt;
   c->n_blocks  = n_blocks;
   PetscCall(reserve_objects(c));
-  contact_search_number(c->n_bodies, c->n_objects, c->objects, c->object_key);
-  const search_problem problem = {n_sources,     n_objects, n_frames,     c->n_bodies, sources, objects,
-                                  c->object_key, frames0,   c->may_touch, margin,      NULL,    c->pairs};
+  PetscCall(contact_search_number(c->n_bodies, c->n_objects, c->objects, c->object_key));
+  const search_problem problem = {n_sources, n_objects,    n_frames, c->n_bodies, sources, objects, c->object_key,
+                                  frames0,   c->may_touch, margin,   NULL,        NULL,    c->pairs};
   PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
   PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "%lld contact pairs; at most %d are supported: choose a coarser spacing of particles or surface points", (long long)c->n,

@@ -10,7 +10,7 @@
 #define SS_CONTACT_PENALTY_PENALTY_MESH_H
 #include "contact/penalty/penalty_pairs.h"
 
-/* Create with law [n_bodies][n_bodies], borrowed, whose diagonal enables self-contact, and meshes [n], copied: bodies with ops->surface. */
+/* Create with law [n_slots] of `pairs` (NULL: [n_bodies][n_bodies]), borrowed; pairs of a body with itself: self-contact, and meshes [n], copied: bodies with ops->surface. */
 PetscErrorCode mesh_contact_create(int n_bodies, const pair_classes *pairs, const contact_law *law, int n, const contact_mesh *meshes,
                                    mesh_contact **out);
 void           mesh_contact_destroy(mesh_contact **c);

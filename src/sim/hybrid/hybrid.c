@@ -284,8 +284,7 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
   fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
           o->impulses->is_on ? "geometric impulses" : "no impulses");
   fprintf(out, "contacts are detected between\n");
-  detector_list_print(&hybrid_detectors, s, out);
-  return PETSC_SUCCESS;
+  return detector_list_print(&hybrid_detectors, s, out);
 }
 
 /* ==== formulation ==== */

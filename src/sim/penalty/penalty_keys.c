@@ -2,6 +2,7 @@
 #include "sim/penalty/penalty_keys.h"
 #include "contact/detection/convex_contact.h"
 #include "contact/penalty/penalty_options.h"
+#include "core/memory.h"
 #include "core/warning_list.h"
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_surfaces.h"
@@ -134,13 +135,20 @@ enum { FEW_VERTICES = 64 };
 
 /* Warn if a rigid body with few vertices touches an obstacle that is not a union of convex solids, and obstacle_edges.h does not find the contacts of
  * its edges and vertices. A ridge between the vertices of the body would pass through its faces. */
-static void warn_about_few_vertices(const scene *s)
+static PetscErrorCode warn_about_few_vertices(const scene *s)
 {
-  for (int i = 0; i < s->n_bodies; ++i)
-    for (int j = 0; j < s->n_bodies; ++j) {
-      const body *b = s->bodies[i].body, *obstacle = s->bodies[j].body;
+  int32_t *obstacle;
+  int      n = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("obstacles", s->n_bodies, sizeof *obstacle, &obstacle));
+  for (int j = 0; j < s->n_bodies; ++j)
+    if (s->bodies[j].frame >= 0 && !body_system(s->bodies[j].body) && count_solids(s->bodies[j].body) == 0) obstacle[n++] = j;
+  for (int i = 0; i < s->n_bodies && n > 0; ++i)
+    for (int k = 0; k < n; ++k) {
+      const int   j = obstacle[k];
+      const body *b = s->bodies[i].body;
       char        pair[256];
-      if (b->ops->points != POINT_RIGID || s->bodies[j].frame < 0 || body_system((body *)obstacle) || count_solids(obstacle) > 0) continue;
+      if (b->ops->points != POINT_RIGID) break;
       if (!(scene_law(s, i, j)->stiffness > 0.0) || count_points(b) >= FEW_VERTICES) continue;
       if (s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX && scene_obstacle_edges(s, i, j)) continue;
       (void)snprintf(pair, sizeof pair, "bodies.%s", s->bodies[i].name);
@@ -150,6 +158,8 @@ static void warn_about_few_vertices(const scene *s)
           "pass between them: set surface_spacing, or make the obstacle a union",
           s->bodies[j].name, (long long)count_points(b));
     }
+  memory_free(&obstacle);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode penalty_check(const scene *s, diagnostics *d)
@@ -159,7 +169,7 @@ PetscErrorCode penalty_check(const scene *s, diagnostics *d)
   const penalty_options *o      = s->options->solver->penalty;
   const document_node   *solver = document_find(s->options->root, "solver");
   const char            *one, *other;
-  warn_about_few_vertices(s);
+  PetscCall(warn_about_few_vertices(s));
   if (o->scheme != CONTACT_IMPLICIT && has_restitution(s))
     diagnostics_add_under(
         d, solver, "solver", "penalty.expert.scheme",

@@ -84,6 +84,7 @@ static int compare_keys(const void *x, const void *y)
   ORDER(of->ops);
   ORDER(of->traits);
   ORDER(of->sides);
+  ORDER(of->has_closed_surface);
   for (int k = 0; k < CONTACT_NAMES; ++k) ORDER(name[k]);
 #undef ORDER
   return 0;

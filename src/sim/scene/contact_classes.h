@@ -13,6 +13,7 @@ enum { CONTACT_NAMES = 3 };
 typedef struct {
   const void *kind, *ops;          /* identity of its kind and functions */
   unsigned    traits;              /* contact_traits_of; 0: its creation failed */
+  bool        has_closed_surface;  /* rigid_body_closed_surface */
   unsigned    sides;               /* bits of the sides of the grid's domain that it can touch; a side: its own bit */
   const char *name[CONTACT_NAMES]; /* names under which contact.pairs can address it; NULL: none */
   int32_t     group;               /* articulated body to which it belongs; -1: none */

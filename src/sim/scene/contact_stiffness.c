@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include <stdlib.h>
 
-static const double static_share = 0.01, impact_share = 0.1; /* of h */
+static const double static_share = CONTACT_STATIC_SHARE, impact_share = 0.1; /* of h */
 
 /* Distance of the points of a deformable body; INFINITY: none, or not smaller than the body. */
 static double spacing_of(const body_survey *b) { return b->is_free && !b->is_rigid && b->spacing < 0.5 * b->size ? b->spacing : INFINITY; }
@@ -131,24 +131,24 @@ static double largest_stiffness(const body_bounds *a, const body_bounds *b)
 }
 
 typedef struct {
-  const body_survey  *survey;
   const pair_classes *pairs;
   int64_t             slot;
   const bounds_tree  *a, *b;
-  double             *k;
+  const double       *limit; /* may grow during the search */
+  bool (*visit)(void *context, int32_t i, int32_t j);
+  void *context;
+  bool  is_over;
 } stiffness_search;
 
-static void raise_stiffness(const stiffness_search *q, int32_t i, int32_t j)
+static void visit_pair(stiffness_search *q, int32_t i, int32_t j)
 {
-  if (pair_slot(q->pairs, q->pairs->n, i, j) != q->slot) return;
-  const double k = contact_stiffness_of(q->survey, i < j ? i : j, i < j ? j : i);
-  if (isfinite(k) && !(*q->k >= k)) *q->k = k;
+  if (!q->is_over && pair_slot(q->pairs, q->pairs->n, i, j) == q->slot) q->is_over = !q->visit(q->context, i, j);
 }
 
-static void search_nodes(const stiffness_search *q, int64_t k, int64_t l)
+static void search_nodes(stiffness_search *q, int64_t k, int64_t l)
 {
   const body_bounds *a = &q->a->node[k], *b = &q->b->node[l];
-  if (largest_stiffness(a, b) <= (isnan(*q->k) ? -1.0 : *q->k)) return;
+  if (q->is_over || largest_stiffness(a, b) <= *q->limit) return;
   const int32_t n_a = a->hi - a->lo, n_b = b->hi - b->lo;
   if (n_a > LEAF && n_a >= n_b) {
     search_nodes(q, 2 * k + 1, l);
@@ -158,27 +158,59 @@ static void search_nodes(const stiffness_search *q, int64_t k, int64_t l)
     search_nodes(q, k, 2 * l + 2);
   } else {
     for (int32_t i = a->lo; i < a->hi; ++i)
-      for (int32_t j = b->lo; j < b->hi; ++j) raise_stiffness(q, q->a->order[i], q->b->order[j]);
+      for (int32_t j = b->lo; j < b->hi; ++j) visit_pair(q, q->a->order[i], q->b->order[j]);
   }
 }
 
-PetscErrorCode contact_stiffness_raise(const body_survey *survey, const pair_classes *pairs, int64_t slot, double *k)
+static PetscErrorCode search_slot(const body_survey *survey, stiffness_search *q)
 {
   bounds_tree    a = {0}, b = {0};
   const int32_t *of_a, *of_b;
   int32_t        n_a, n_b;
   PetscFunctionBegin;
-  if (pairs->count[slot] == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  pair_classes_members(pairs, slot, &n_a, &of_a, &n_b, &of_b);
-  const stiffness_search q = {survey, pairs, slot, &a, &b, k};
-  if (pairs->example[2 * slot] == pairs->example[2 * slot + 1] && slot >= pairs->offset[PAIR_SELF]) {
-    for (int32_t i = 0; i < n_a; ++i) raise_stiffness(&q, of_a[i], of_a[i]);
+  if (q->pairs->count[q->slot] == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  pair_classes_members(q->pairs, q->slot, &n_a, &of_a, &n_b, &of_b);
+  if (q->pairs->example[2 * q->slot] == q->pairs->example[2 * q->slot + 1]) { /* bodies with themselves */
+    for (int32_t i = 0; i < n_a; ++i) visit_pair(q, of_a[i], of_a[i]);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  q->a = &a, q->b = &b;
   PetscErrorCode code = create_tree(survey, n_a, of_a, &a);
   if (!code) code = create_tree(survey, n_b, of_b, &b);
-  if (!code) search_nodes(&q, 0, 0);
+  if (!code) search_nodes(q, 0, 0);
   MEMORY_FREE(&a.order, &a.node, &b.order, &b.node);
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode contact_stiffness_visit(const body_survey *survey, const pair_classes *pairs, int64_t slot, double limit,
+                                       bool (*visit)(void *context, int32_t i, int32_t j), void *context)
+{
+  stiffness_search q = {.pairs = pairs, .slot = slot, .limit = &limit, .visit = visit, .context = context};
+  PetscFunctionBegin;
+  PetscCall(search_slot(survey, &q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  const body_survey *survey;
+  double             k; /* -1: no pair has a value yet */
+} largest_value;
+
+static bool raise_stiffness(void *context, int32_t i, int32_t j)
+{
+  largest_value *v = context;
+  const double   k = contact_stiffness_of(v->survey, i < j ? i : j, i < j ? j : i);
+  if (isfinite(k) && k > v->k) v->k = k;
+  return true;
+}
+
+PetscErrorCode contact_stiffness_raise(const body_survey *survey, const pair_classes *pairs, int64_t slot, double *k)
+{
+  largest_value    v = {survey, isnan(*k) ? -1.0 : *k};
+  stiffness_search q = {.pairs = pairs, .slot = slot, .limit = &v.k, .visit = raise_stiffness, .context = &v};
+  PetscFunctionBegin;
+  PetscCall(search_slot(survey, &q));
+  if (v.k > 0.0) *k = v.k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,8 +18,15 @@
 
 /* Value for bodies i and j [N/m]; NaN if neither of them has a mass or both are unbounded. */
 double contact_stiffness_of(const body_survey *survey, int i, int j);
-/* Raise *k to the largest finite value of all pairs (i, j), i <= j, with this slot. *k: NaN or a value so far. Bounds of groups of bodies exclude most
- * pairs, so that the time grows little faster than the number of bodies. Error: out of memory. */
+/* Static penetration over h of the first limit. */
+#define CONTACT_STATIC_SHARE 0.01
+
+/* Call visit(context, i, j) for all pairs (i, j) of this slot whose value may exceed `limit` [N/m], and some others, until it returns false. Bounds of
+ * groups of bodies exclude most other pairs, so that the time grows little faster than the number of bodies. Error: out of memory. */
+PetscErrorCode contact_stiffness_visit(const body_survey *survey, const pair_classes *pairs, int64_t slot, double limit,
+                                       bool (*visit)(void *context, int32_t i, int32_t j), void *context);
+/* Raise *k to the largest finite value of all pairs (i, j), i <= j, with this slot. *k: NaN or a value so far. Error: out of
+ * memory. */
 PetscErrorCode contact_stiffness_raise(const body_survey *survey, const pair_classes *pairs, int64_t slot, double *k);
 /* Length h of the pair [m]; INFINITY if both are unbounded. */
 double contact_length_of(const body_survey *survey, int i, int j);

@@ -199,7 +199,8 @@ static PetscErrorCode build_systems(scene *s)
   for (const body_kind *const *kind = body_kinds; *kind; ++kind)
     for (int i = 0; i < s->n_bodies; ++i) {
       body *system = s->bodies[i].kind == *kind ? body_system(s->bodies[i].body) : NULL;
-      if (!system || is_listed(s, system)) continue;
+      /* only systems of several bodies can be listed already */
+      if (!system || ((system != s->bodies[i].body || system->ops->parts) && is_listed(s, system))) continue;
       s->systems[s->n_systems++] = system;
       s->length_scale            = fmin(s->length_scale, system->ops->length(system));
     }
@@ -208,7 +209,7 @@ static PetscErrorCode build_systems(scene *s)
   for (int i = 0; i < s->n_systems; ++i) PetscCall(s->systems[i]->ops->fields(s->systems[i], s->fields));
   for (int i = 0; i < s->n_bodies; ++i) {
     body *b = s->bodies[i].body;
-    if (b->ops->fields && !is_listed(s, b)) PetscCall(b->ops->fields(b, s->fields));
+    if (b->ops->fields && body_system(b) != b && !is_listed(s, b)) PetscCall(b->ops->fields(b, s->fields));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -718,18 +719,23 @@ static PetscErrorCode set_auto_stiffness(scene *s, const int *source, bool *is_l
 static PetscErrorCode create_classes(scene *s)
 {
   contact_traits *of;
+  PetscErrorCode  code = PETSC_SUCCESS;
   PetscFunctionBegin;
   PetscCall(memory_alloc("scene", s->n_bodies, sizeof *of, &of));
-  for (int i = 0; i < s->n_bodies; ++i) {
-    const scene_body *b = &s->bodies[i];
-    of[i]               = (contact_traits){.kind   = b->kind,
-                                           .ops    = b->body ? b->body->ops : NULL,
-                                           .traits = b->body ? contact_traits_of(b->body) : 0,
-                                           .sides  = scene_sides_of(s, i),
-                                           .name   = {b->name, b->whole >= 0 ? s->bodies[b->whole].name : NULL, b->material ? b->material->name : NULL},
-                                           .group  = b->whole};
+  for (int i = 0; i < s->n_bodies && !code; ++i) {
+    const scene_body    *b       = &s->bodies[i];
+    const triangle_mesh *surface = NULL;
+    code                         = rigid_body_closed_surface(b->body, &surface);
+    of[i]                        = (contact_traits){.kind               = b->kind,
+                                                    .ops                = b->body ? b->body->ops : NULL,
+                                                    .traits             = b->body ? contact_traits_of(b->body) : 0,
+                                                    .has_closed_surface = surface != NULL,
+                                                    .sides              = scene_sides_of(s, i),
+                                                    .name               = {b->name, b->whole >= 0 ? s->bodies[b->whole].name : NULL},
+                                                    .group              = b->whole};
+    if (b->material) of[i].name[2] = b->material->name;
   }
-  const PetscErrorCode code = contact_classes_create(s->n_bodies, of, &s->options->contact->pairs, &s->pairs);
+  if (!code) code = contact_classes_create(s->n_bodies, of, &s->options->contact->pairs, &s->pairs);
   memory_free(&of);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -172,26 +172,10 @@ broad_phase_surfaces scene_surfaces_broad(const scene_surfaces *f)
                                 .pairs       = f->pairs};
 }
 
-/* Closed surface of obstacle b without convex solids; NULL for other bodies, and for unbounded shapes, which have an open surface for pictures. */
-static PetscErrorCode obstacle_surface(body *b, const triangle_mesh **out)
-{
-  const rigid_body     *rigid = b ? rigid_body_of(b) : NULL;
-  triangle_mesh_defects defects;
-  int                   n_solids = 0;
-  PetscFunctionBegin;
-  *out = NULL;
-  if (!rigid || body_system(b) || !rigid->surface) PetscFunctionReturn(PETSC_SUCCESS);
-  if (b->ops->solids) (void)b->ops->solids(b, &n_solids);
-  if (n_solids > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(triangle_mesh_check(rigid->surface, &defects));
-  if (triangle_mesh_is_sound(&defects)) *out = rigid->surface;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode scene_obstacle_surfaces(const scene *s, const triangle_mesh **out)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < s->n_bodies; ++i) PetscCall(obstacle_surface(s->bodies[i].body, &out[i]));
+  for (int i = 0; i < s->n_bodies; ++i) PetscCall(rigid_body_closed_surface(s->bodies[i].body, &out[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,7 +184,7 @@ bool scene_obstacle_edges(const scene *s, int i, int j)
   for (int side = 0; side < 2; ++side) {
     const triangle_mesh *surface = NULL;
     body                *moving = s->bodies[side ? j : i].body, *obstacle = s->bodies[side ? i : j].body;
-    if (obstacle_edges_takes(moving, obstacle) && !obstacle_surface(obstacle, &surface) && surface) return true;
+    if (obstacle_edges_takes(moving, obstacle) && !rigid_body_closed_surface(obstacle, &surface) && surface) return true;
   }
   return false;
 }

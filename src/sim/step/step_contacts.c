@@ -236,6 +236,5 @@ PetscErrorCode step_contacts_describe(const scene *s, FILE *out)
   for (int k = 0; k < CONTACT_N_DETECTORS; ++k) text[k] = contact_detector_text((contact_detector)k);
   text[GRID_DETECTOR]      = "the grid of the continuum";
   const detector_list list = {GRID_DETECTOR + 1, text, rigid_detectors_of};
-  detector_list_print(&list, s, out);
-  return PETSC_SUCCESS;
+  return detector_list_print(&list, s, out);
 }

@@ -80,8 +80,7 @@ static void start(world *w, double mu, double rest_overlap)
     w->sources[b]   = (contact_source){&w->body[b].points.base, frame, b};
     w->meshes[b]    = (contact_mesh){&w->body[b].points.base, frame, b};
     for (int q = 0; q < w->n_bodies; ++q)
-      w->law[b * w->n_bodies + q] =
-          (contact_law){.stiffness = b == q && w->n_bodies > 1 ? 0.0 : STIFFNESS, .friction = mu};
+      w->law[b * w->n_bodies + q] = (contact_law){.stiffness = b == q && w->n_bodies > 1 ? 0.0 : STIFFNESS, .friction = mu};
   }
   w->rests = (contact_rests){0, w->rest_pair, w->rest_depth, w->rest_reduction};
   for (int32_t b = 0; b < w->n_bodies; ++b)
