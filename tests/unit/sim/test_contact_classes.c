@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 enum { N = 60, MOST_PAIRS = 6 };
-static const char *const material[] = {"stone", "sand", "b3"};
+static const char *const matter[] = {"stone", "sand", "b3"};
 
 typedef struct {
   char                 name[N][8], robot[4][8];
@@ -24,10 +24,10 @@ static void create_sample(sample *s, uint64_t seed)
   for (int i = 0; i < N; ++i) {
     const uint64_t id = 10 * (uint64_t)i;
     snprintf(s->name[i], sizeof s->name[i], "b%d", i);
-    s->body[i] = (contact_traits){.kind   = &material[draw(seed, id, 2)],
+    s->body[i] = (contact_traits){.kind   = &matter[draw(seed, id, 2)],
                                   .traits = 1u + (unsigned)draw(seed, id + 1, 2),
                                   .sides  = (unsigned)draw(seed, id + 2, 2),
-                                  .name   = {s->name[i], NULL, draw(seed, id + 3, 4) ? material[draw(seed, id + 4, 3)] : NULL},
+                                  .name   = {s->name[i], NULL, draw(seed, id + 3, 4) ? matter[draw(seed, id + 4, 3)] : NULL},
                                   .group  = draw(seed, id + 5, 4) - 1};
     if (s->body[i].group >= 0) s->body[i].name[1] = s->robot[s->body[i].group];
   }
@@ -37,7 +37,7 @@ static void create_sample(sample *s, uint64_t seed)
     for (int i = 0; i < 2; ++i) {
       const uint64_t id    = 6000 + 10 * (uint64_t)(2 * k + i);
       const int      of    = draw(seed, id, 4);
-      s->names[k][i].value = of == 0   ? (void *)material[draw(seed, id + 1, 3)]
+      s->names[k][i].value = of == 0   ? (void *)matter[draw(seed, id + 1, 3)]
                              : of == 1 ? s->robot[draw(seed, id + 2, 4)]
                                        : s->name[draw(seed, id + 3, N)];
     }
