@@ -60,8 +60,17 @@ PetscErrorCode contact_search_number(int n_bodies, int n_objects, const contact_
   int32_t *count; /* [n_bodies] level sets of each body so far */
   PetscFunctionBeginUser;
   PetscCall(memory_alloc("contact objects", n_bodies, sizeof *count, &count));
-  for (int j = 0; j < n_objects; ++j) key[j] = objects[j].body_id + n_bodies * count[objects[j].body_id]++;
+  int64_t largest = 0;
+  for (int j = 0; j < n_objects; ++j) {
+    const int64_t own = objects[j].body_id + (int64_t)n_bodies * count[objects[j].body_id]++;
+    largest           = own > largest ? own : largest;
+    key[j]            = (int32_t)own;
+  }
   memory_free(&count);
+  PetscCheck(
+      largest <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+      "%d bodies with level sets exceed the range of contact keys; at most %d products of bodies and level sets per body are supported",
+      n_bodies, INT32_MAX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,7 +29,8 @@ static void create_sample(sample *s, uint64_t seed)
 static bool is_exception(const sample *s, int32_t a, int32_t b)
 {
   for (int64_t k = 0; k < s->n_exceptions; ++k)
-    if ((s->exception[2 * k] == a && s->exception[2 * k + 1] == b) || (s->exception[2 * k] == b && s->exception[2 * k + 1] == a)) return true;
+    if ((s->exception[2 * k] == a && s->exception[2 * k + 1] == b) || (s->exception[2 * k] == b && s->exception[2 * k + 1] == a))
+      return true;
   return false;
 }
 

@@ -69,7 +69,6 @@ static void test_pairs_of_a_slot_agree(void **state)
     pair_classes *p;
     create_sample(&s, seed);
     assert_ok(contact_classes_create(N, s.body, &s.pairs, &p));
-    assert_true(p->n_slots < N * N / 2);
     for (int i = 0; i < N; ++i)
       for (int j = 0; j < N; ++j) {
         int32_t of[2];
