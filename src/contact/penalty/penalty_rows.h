@@ -3,7 +3,7 @@
  * The detectors find the contacts of a step once, at its start (convex_contact.h, edge_contact.h). With u = H v, the relative velocity in the
  * contact frame of a row (contact_jacobian.h), n its normal and T its tangential part, a contact has at the end of the step
  *
- *   depth       h = -(g0 + dt u_n)                       g0: gap at the start of the step, plus contact_law.rest_overlap
+ *   depth       h = -(g0 + dt u_n)                       g0: gap at the start of the step, plus its rest depth (contact_rests)
  *   elongation  d = e0 + s dt u_T,  e = c d              e0: elongation at the start; s = 1; c = min(1, mu h / |d|), Coulomb's cone
  *   force       f = k G (h n - e)  for h > 0, else 0     on the first body, -f on the second; G: gain of restitution.h, or 1
  *
