@@ -700,3 +700,18 @@ const body_ops rigid_obstacle_ops = {
     .describe   = rigid_body_describe,
     .destroy    = rigid_body_destroy_base,
 };
+
+PetscErrorCode rigid_body_closed_surface(body *b, const triangle_mesh **out)
+{
+  const rigid_body     *rigid = b ? rigid_body_of(b) : NULL;
+  triangle_mesh_defects defects;
+  int                   n_solids = 0;
+  PetscFunctionBegin;
+  *out = NULL;
+  if (!rigid || body_system(b) || !rigid->surface) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->ops->solids) (void)b->ops->solids(b, &n_solids);
+  if (n_solids > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(triangle_mesh_check(rigid->surface, &defects));
+  if (triangle_mesh_is_sound(&defects)) *out = rigid->surface;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

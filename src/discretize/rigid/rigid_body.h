@@ -121,4 +121,7 @@ int64_t             rigid_body_point(const body *b, int64_t i, double x[3]);
 const convex_solid *rigid_body_solids(const body *b, int *n);
 void                rigid_body_describe(const body *b, FILE *out);
 void                rigid_body_destroy_base(body **b);
+/* Closed surface of obstacle b (may be NULL) without convex solids, borrowed; NULL for other bodies, and for unbounded shapes, which have an open surface
+ * for pictures. Error: out of memory. */
+PetscErrorCode rigid_body_closed_surface(body *b, const triangle_mesh **out);
 #endif
