@@ -17,6 +17,7 @@ enum {
   ROOT_STEPS  = 2,    /* Newton steps for the sliding coefficient in a visit; it continues from visit to visit */
   CHECK_EVERY = 64,   /* sweeps between exact evaluations of the error */
   THREADED    = 2000, /* contacts of an island that is solved by all threads */
+  MOST_LEAST  = 500,  /* largest number of sweeps beyond the tolerance */
   MOST_SWEEPS = 10000,
   FIRST_MARK  = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
 };
@@ -547,7 +548,7 @@ static void store_best(sweeps *s, const island *k, member m)
 static int64_t least_sweeps(const sweeps *s, const island *k)
 {
   const int64_t n = s->o->least_work / (k->n_contacts * k->n_contacts);
-  return n < 1 ? 1 : n;
+  return n < 1 ? 1 : n > MOST_LEAST ? MOST_LEAST : n;
 }
 
 /* Sweep an island until its error is at most the tolerance. */

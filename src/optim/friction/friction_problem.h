@@ -61,7 +61,7 @@ typedef struct friction_options {
   double  merit;          /* [(N s)^2] method newton also stops if 1/2 |f|^2 (alart_curnier.h) is below this value; 0: never */
   int     local_solver;   /* splitting_local_solver; method splitting */
   int64_t
-         least_work; /* body_sweeps.h: an island of n contacts is swept least_work/n^2 times at least, unless its error is below 1e-8 of the tolerance. No job key */
+         least_work; /* body_sweeps.h: an island of n contacts is swept least_work/n^2 times at least (500 times at most), unless its error is below 1e-8 of the tolerance. No job key */
   double enough;     /* `automatic` stops at this error after its first-order methods have stalled; 0: never. No job key */
 } friction_options;
 typedef struct {
