@@ -94,12 +94,12 @@ PetscErrorCode measure_angular_velocity(const measure_moment *now, measure *k, d
   return PETSC_SUCCESS;
 }
 
-/* Every body starts without rotation. */
 PetscErrorCode measure_rotation(const measure_moment *now, measure *k, double *value)
 {
   const rigid_body *b = rigid_body_of(measure_body_of(now, k));
-  double            theta[3];
-  quaternion_log(theta, b->q);
+  double            q[4], theta[3];
+  rigid_body_rotation(b, q);
+  quaternion_log(theta, q);
   *value = measure_along(k, theta);
   return PETSC_SUCCESS;
 }
@@ -107,8 +107,9 @@ PetscErrorCode measure_rotation(const measure_moment *now, measure *k, double *v
 PetscErrorCode measure_tilt(const measure_moment *now, measure *k, double *value)
 {
   const rigid_body *b = rigid_body_of(measure_body_of(now, k));
-  double            R[9], w[3], c[3];
-  quaternion_to_matrix(R, b->q);
+  double            q[4], R[9], w[3], c[3];
+  rigid_body_rotation(b, q);
+  quaternion_to_matrix(R, q);
   m3_mulv(w, R, k->direction);
   v3_cross(c, k->direction, w);
   *value = atan2(v3_norm(c), v3_dot(k->direction, w));
