@@ -328,13 +328,17 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the job lists the body of this group ("bodies/NAME") under picture.transparent. All faces of such a body are visible. */
+/* Whether the job lists the body of this group ("bodies/NAME"), or the entry of which it is a part or a copy ("bodies/ENTRY.NAME"), under
+ * picture.transparent. All faces of such a body are visible. */
 static bool is_transparent(const frame *f, int g, const render_view *view)
 {
   const char *name = strrchr(frame_group_name(f, g), '/');
   name             = name ? name + 1 : frame_group_name(f, g);
-  for (int i = 0; view->transparent && i < view->transparent->n; ++i)
-    if (strcmp(view->transparent->item[i].value, name) == 0) return true;
+  for (int i = 0; view->transparent && i < view->transparent->n; ++i) {
+    const char  *listed = view->transparent->item[i].value;
+    const size_t length = strlen(listed);
+    if (strncmp(listed, name, length) == 0 && (name[length] == '\0' || name[length] == '.')) return true;
+  }
   return false;
 }
 
