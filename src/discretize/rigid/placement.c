@@ -40,8 +40,8 @@ PetscErrorCode placement_lattice(const placement *o, double largest, placement_s
     total *= count;
     corner[k] = o->min[k] - 0.5 * beyond + (k < 2 ? 0.5 * (extent - count * cell[k]) : 0.0); /* centred, but on the floor */
   }
-  PetscCheck(total < 0x1p30, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the lattice would have %.2g cells; choose larger bodies or a larger gap",
-             total);
+  PetscCheck(total < 0x1p30, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "the lattice would have %.2g cells; choose larger bodies or a larger gap", total);
   for (int64_t site = 0; site < (int64_t)total && *n < most; ++site) {
     const int64_t at[3] = {site % layers[0], site / layers[0] % layers[1], site / (layers[0] * layers[1])};
     const double  scale = size(context, *n);

@@ -11,7 +11,7 @@
 
 typedef struct {
   const level_set *region;
-  double           min[3], max[3]; /* bounds of the region [m] */
+  double           min[3], max[3];     /* bounds of the region [m] */
   double           lower[3], upper[3]; /* lattice: bounding box of a body of size 1 relative to its position [m] */
   double           radius;             /* bounding sphere of a body of size 1 about its position [m] */
   int64_t          n_points;           /* lattice: points of a body of size 1 that must lie inside the region; 0: its bounding sphere */

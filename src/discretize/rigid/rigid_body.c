@@ -216,17 +216,18 @@ PetscErrorCode rigid_body_copy(rigid_body *model, const char *name, const rigid_
   PetscFunctionBegin;
   SS_ASSERT(model->kind == RIGID_DYNAMIC && !model->model && model->n_anchors == 0);
   PetscCall(memory_alloc("rigid body", 1, sizeof *b, &b));
-  *out           = b;
-  *b             = *model;
-  b->model       = model;
-  b->size        = at->size;
-  b->base.name   = NULL;
+  *out         = b;
+  *b           = *model;
+  b->model     = model;
+  b->size      = at->size;
+  b->base.name = NULL;
   b->c = b->q = b->v = b->w = b->position = NULL;
   b->anchors                              = NULL;
   if (b->size != 1.0) PetscCall(enlarge_geometry(model, b));
   PetscCall(memory_alloc("rigid body", (int64_t)strlen(name) + 1, 1, &own_name));
   b->base.name = strcpy(own_name, name);
-  PetscCall(MEMORY_ALLOC("rigid state", ARRAY(b->c, 3), ARRAY(b->q, 4), ARRAY(b->v, 3), ARRAY(b->w, 3), ARRAY(b->position, 3 * b->n_vertices)));
+  PetscCall(
+      MEMORY_ALLOC("rigid state", ARRAY(b->c, 3), ARRAY(b->q, 4), ARRAY(b->v, 3), ARRAY(b->w, 3), ARRAY(b->position, 3 * b->n_vertices)));
   b->mass *= third, b->volume *= third;
   for (int i = 0; i < 9; ++i) b->inertia[i] *= fifth;
   v3_copy(b->c, at->position);

@@ -43,8 +43,9 @@ static const key_spec copies_keys[] = {
   {.name = NULL}};
 /* clang-format on */
 const key_table rigid_copies_table = {.name = "bodies.rigid.copies",
-                                      .help = "Create many bodies from this entry: NAME.1, NAME.2, ... Everywhere in the job, NAME refers to "
-                                              "all of them. Only the shape, size and orientation of the entry count, not its position.",
+                                      .help =
+                                          "Create many bodies from this entry: NAME.1, NAME.2, ... Everywhere in the job, NAME refers to "
+                                          "all of them. Only the shape, size and orientation of the entry count, not its position.",
                                       .size = sizeof(rigid_copies_spec),
                                       .keys = copies_keys};
 
@@ -92,7 +93,7 @@ static void use_bounding_sphere(placement *o)
 /* Number of bodies from `count` or `packing`; INT64_MAX: neither is given; 0 after an error. */
 static int64_t wanted_number(const expansion *e, double region)
 {
-  const rigid_copies_spec *c = e->copies;
+  const rigid_copies_spec *c   = e->copies;
   double                   sum = 0.0;
   if (c->count != KEY_INT_ABSENT) return c->count;
   if (isnan(c->packing)) return INT64_MAX;
@@ -101,8 +102,8 @@ static int64_t wanted_number(const expansion *e, double region)
     sum += e->model->volume * size * size * size;
     if (sum > c->packing * region) return i > 0 ? i : 1;
   }
-  diagnostics_add_under(e->d, e->node, e->path, "packing", "%g needs more than %d bodies; choose larger bodies or a smaller region", c->packing,
-                        MOST_BODIES);
+  diagnostics_add_under(e->d, e->node, e->path, "packing", "%g needs more than %d bodies; choose larger bodies or a smaller region",
+                        c->packing, MOST_BODIES);
   return 0;
 }
 
@@ -134,14 +135,14 @@ static PetscErrorCode place_in_region(const expansion *e, const shape *region, i
   }
   if (n_placed < wanted && (wanted < INT64_MAX || n_placed == 0)) {
     if (wanted < INT64_MAX)
-      diagnostics_add_under(e->d, e->node, e->path, c->count != KEY_INT_ABSENT ? "count" : "packing",
-                            "the region has room for %lld of %lld bodies with arrangement: %s; enlarge the region, or reduce the %s or the gap%s",
-                            (long long)n_placed, (long long)wanted, arrangements[c->arrangement],
-                            c->count != KEY_INT_ABSENT ? "count" : "packing",
-                            c->arrangement == ARRANGE_RANDOM ? ", or use arrangement: lattice" : "");
+      diagnostics_add_under(
+          e->d, e->node, e->path, c->count != KEY_INT_ABSENT ? "count" : "packing",
+          "the region has room for %lld of %lld bodies with arrangement: %s; enlarge the region, or reduce the %s or the gap%s",
+          (long long)n_placed, (long long)wanted, arrangements[c->arrangement], c->count != KEY_INT_ABSENT ? "count" : "packing",
+          c->arrangement == ARRANGE_RANDOM ? ", or use arrangement: lattice" : "");
     else
-      diagnostics_add_under(e->d, e->node, e->path, "region", "has no room for a body of %g x %g x %g m; enlarge it", o.upper[0] - o.lower[0],
-                            o.upper[1] - o.lower[1], o.upper[2] - o.lower[2]);
+      diagnostics_add_under(e->d, e->node, e->path, "region", "has no room for a body of %g x %g x %g m; enlarge it",
+                            o.upper[0] - o.lower[0], o.upper[1] - o.lower[1], o.upper[2] - o.lower[2]);
     *n = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -183,7 +184,8 @@ static PetscErrorCode poses_in_region(const expansion *e, int64_t *n, rigid_pose
   snprintf(path, sizeof path, "%s.region", e->path);
   PetscCall(shape_create(c->region, document_find(e->node, "region"), path, e->d, NAN, &region));
   if (!region) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!region->is_bounded) diagnostics_add_under(e->d, e->node, e->path, "region", "has no volume to fill with bodies; give a bounded shape");
+  if (!region->is_bounded)
+    diagnostics_add_under(e->d, e->node, e->path, "region", "has no volume to fill with bodies; give a bounded shape");
   else PetscCall(place_in_region(e, region, n, &x));
   shape_destroy(&region);
   PetscCall(memory_alloc("copies", *n, sizeof **pose, pose));
@@ -238,7 +240,8 @@ static bool read_header(const expansion *e, const csv_table *t, int at[N_COLUMNS
                             "%s:1: unknown column \"%.*s\"; expected x, y, z, and optionally qw, qx, qy, qz, vx, vy, vz, wx, wy, wz, size",
                             e->copies->file, (int)length, name);
     else if (at[k] >= 0)
-      diagnostics_add_under(e->d, e->node, e->path, "file", "%s:1: column \"%s\" occurs twice; remove one", e->copies->file, columns[k].name);
+      diagnostics_add_under(e->d, e->node, e->path, "file", "%s:1: column \"%s\" occurs twice; remove one", e->copies->file,
+                            columns[k].name);
     else at[k] = j;
   }
   for (int g = 0; g + 1 < (int)(sizeof group_start / sizeof *group_start); ++g) {
@@ -314,7 +317,8 @@ static void check_keys(const expansion *e)
   const rigid_copies_spec *c       = e->copies;
   const bool               is_file = c->arrangement == ARRANGE_FILE;
   if (is_file && !c->file) diagnostics_add_under(e->d, e->node, e->path, NULL, "missing required key \"file\" of arrangement: file");
-  if (!is_file && !c->region) diagnostics_add_under(e->d, e->node, e->path, NULL, "missing required key \"region\": give a shape to be filled");
+  if (!is_file && !c->region)
+    diagnostics_add_under(e->d, e->node, e->path, NULL, "missing required key \"region\": give a shape to be filled");
   if (c->count != KEY_INT_ABSENT && isfinite(c->packing))
     diagnostics_add_under(e->d, e->node, e->path, "packing", "cannot be given together with count; remove one");
   if (c->arrangement == ARRANGE_RANDOM && c->count == KEY_INT_ABSENT && isnan(c->packing))
@@ -324,7 +328,8 @@ static void check_keys(const expansion *e)
     snprintf(path, sizeof path, "%s.sizes", e->path);
     size_distribution_check(c->sizes, document_find(e->node, "sizes"), path, e->d);
     if (c->arrangement == ARRANGE_LATTICE && !isfinite(size_distribution_largest(c->sizes)))
-      diagnostics_add_under(e->d, document_find(e->node, "sizes"), path, NULL, "missing required key \"limits\": a lattice needs a largest size");
+      diagnostics_add_under(e->d, document_find(e->node, "sizes"), path, NULL,
+                            "missing required key \"limits\": a lattice needs a largest size");
   }
   if (e->spec->anchors.n > 0) diagnostics_add_under(e->d, e->r->node, e->r->path, "anchors", "not supported with copies; remove them");
 }

@@ -10,12 +10,12 @@
 #include "discretize/rigid/size_distribution.h"
 
 typedef struct rigid_copies_spec {
-  int                      arrangement;    /* index of "lattice", "random", "file" */
-  const shape_spec        *region;         /* NULL: not given */
-  int64_t                  count;          /* KEY_INT_ABSENT: not given */
-  double                   packing;        /* NaN: not given */
-  double                   gap, jitter;    /* gap [m] */
-  int                      is_any_turned;  /* orientation: random */
+  int                      arrangement;   /* index of "lattice", "random", "file" */
+  const shape_spec        *region;        /* NULL: not given */
+  int64_t                  count;         /* KEY_INT_ABSENT: not given */
+  double                   packing;       /* NaN: not given */
+  double                   gap, jitter;   /* gap [m] */
+  int                      is_any_turned; /* orientation: random */
   int64_t                  seed;
   const char              *file;
   const size_distribution *sizes; /* NULL: all have the size of the entry */

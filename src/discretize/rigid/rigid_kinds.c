@@ -118,9 +118,13 @@ static PetscErrorCode create_static(const body_request *r, body_world *w, diagno
   return create_body(RIGID_STATIC, r, w, d, out);
 }
 
-const body_kind rigid_body_kind = {
-    .name = "rigid", .keys = &rigid_body_table, .ops = &rigid_body_ops, .material = BODY_MATERIAL_ANY, .create = create_rigid,
-    .create_copies = create_copies, .has_copies = has_copies};
+const body_kind rigid_body_kind     = {.name          = "rigid",
+                                       .keys          = &rigid_body_table,
+                                       .ops           = &rigid_body_ops,
+                                       .material      = BODY_MATERIAL_ANY,
+                                       .create        = create_rigid,
+                                       .create_copies = create_copies,
+                                       .has_copies    = has_copies};
 const body_kind kinematic_body_kind = {
     .name = "kinematic", .keys = &kinematic_body_table, .ops = &rigid_obstacle_ops, .create = create_kinematic};
 const body_kind static_body_kind = {.name = "static", .keys = &static_body_table, .ops = &rigid_obstacle_ops, .create = create_static};

@@ -162,7 +162,10 @@ static PetscErrorCode add_bodies(scene *s, const key_item *item, int *capacity, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp((*(const scene_body *const *)a)->name, (*(const scene_body *const *)b)->name); }
+static int compare_names(const void *a, const void *b)
+{
+  return strcmp((*(const scene_body *const *)a)->name, (*(const scene_body *const *)b)->name);
+}
 
 /* A part is named WHOLE.PART, and a copy ENTRY.NUMBER; another body may have the same name. */
 static PetscErrorCode check_own_names(const scene *s, diagnostics *d)
@@ -456,7 +459,20 @@ PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum)
   return b->ops->totals(b, s->gravity, sum);
 }
 
-/* Sum over all systems; the centre is weighted by mass. */
+/* The centre is summed with the mass as weight. */
+static void add_totals(const body_totals *one, body_totals *sum)
+{
+  sum->mass += one->mass;
+  sum->kinetic += one->kinetic;
+  sum->elastic += one->elastic;
+  sum->potential += one->potential;
+  v3_axpy(sum->momentum, 1.0, one->momentum);
+  v3_axpy(sum->angular_momentum, 1.0, one->angular_momentum);
+  v3_axpy(sum->center, one->mass, one->center);
+  sum->overshoot = fmax(sum->overshoot, one->overshoot);
+  sum->turn      = fmax(sum->turn, one->turn);
+}
+
 PetscErrorCode scene_totals(const scene *s, body_totals *sum)
 {
   PetscFunctionBegin;
@@ -464,15 +480,24 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
   for (int i = 0; i < s->n_systems; ++i) {
     body_totals one = {0};
     PetscCall(s->systems[i]->ops->totals(s->systems[i], s->gravity, &one));
-    sum->mass += one.mass;
-    sum->kinetic += one.kinetic;
-    sum->elastic += one.elastic;
-    sum->potential += one.potential;
-    v3_axpy(sum->momentum, 1.0, one.momentum);
-    v3_axpy(sum->angular_momentum, 1.0, one.angular_momentum);
-    v3_axpy(sum->center, one.mass, one.center);
-    sum->overshoot = fmax(sum->overshoot, one.overshoot);
-    sum->turn      = fmax(sum->turn, one.turn);
+    add_totals(&one, sum);
+  }
+  if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_bodies_totals(const scene *s, body_range bodies, body_totals *sum)
+{
+  PetscFunctionBegin;
+  if (bodies.n == 1) {
+    PetscCall(scene_body_totals(s, bodies.first, sum));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  memset(sum, 0, sizeof *sum);
+  for (int i = 0; i < bodies.n; ++i) {
+    body_totals one = {0};
+    PetscCall(scene_body_totals(s, bodies.first + i, &one));
+    add_totals(&one, sum);
   }
   if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -936,7 +961,8 @@ static PetscErrorCode scene_add_walls(scene *s)
       for (int i = 0; i < n_of_job; ++i) is_covered = is_covered || is_side_covered(s->bodies[i].body, normal, offset, 1e-6 * o->spacing);
       if (is_covered) continue;
       scene_body *b = &s->bodies[s->n_bodies];
-      *b            = (scene_body){.name = mac_side_name[a][upper], .entry = mac_side_name[a][upper], .kind = &mac_side_kind, .frame = -1, .whole = -1};
+      *b =
+          (scene_body){.name = mac_side_name[a][upper], .entry = mac_side_name[a][upper], .kind = &mac_side_kind, .frame = -1, .whole = -1};
       PetscCall(mac_side_create(o, a, upper, &b->body));
       ++s->n_bodies;
     }

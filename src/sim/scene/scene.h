@@ -55,7 +55,7 @@ int            scene_find_body(const scene *s, const char *name); /* index; -1: 
 typedef struct {
   int first, n;
 } body_range;
-body_range scene_find_bodies(const scene *s, const char *name);
+body_range         scene_find_bodies(const scene *s, const char *name);
 static inline bool body_range_has(body_range r, int i) { return i >= r.first && i < r.first + r.n; }
 /* Entry of body i in the job, for the position of errors. */
 const document_node *scene_body_node(const scene *s, int i);
@@ -72,4 +72,5 @@ PetscErrorCode scene_set_time(scene *s, double t);
 PetscErrorCode scene_describe(const scene *s, FILE *out);
 PetscErrorCode scene_totals(const scene *s, body_totals *sum); /* mass, momenta, energies of all bodies; below: of one */
 PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum);
+PetscErrorCode scene_bodies_totals(const scene *s, body_range bodies, body_totals *sum);
 #endif

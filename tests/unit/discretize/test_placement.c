@@ -153,4 +153,5 @@ static void test_uniform_density(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_bricks), cmocka_unit_test(test_random), cmocka_unit_test(test_uniform_density))
+TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_bricks), cmocka_unit_test(test_random),
+          cmocka_unit_test(test_uniform_density))

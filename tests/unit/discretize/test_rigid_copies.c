@@ -79,7 +79,9 @@ static void check_size(const char *form, const char *larger, double s)
 {
   document *other;
   char      text[500];
-  snprintf(text, sizeof text, "{material: m, shape: %s, copies: {arrangement: lattice, count: 1, sizes: {list: [{size: %g}]}, region: {box: {min: [-9, -9, -9], max: [9, 9, 9]}}}}",
+  snprintf(text, sizeof text,
+           "{material: m, shape: %s, copies: {arrangement: lattice, count: 1, sizes: {list: [{size: %g}]}, region: {box: {min: [-9, -9, "
+           "-9], max: [9, 9, 9]}}}}",
            form, s);
   expand_well(text);
   assert_ok(document_create(&other));
@@ -142,7 +144,8 @@ static void test_orientation(void **state)
 {
   (void)state;
   double mean[3] = {0}, square[3] = {0};
-  expand_well("{" BOX ", copies: {arrangement: random, orientation: random, count: 1000, region: {box: {min: [0, 0, 0], max: [100, 50, 70]}}}}");
+  expand_well("{" BOX
+              ", copies: {arrangement: random, orientation: random, count: 1000, region: {box: {min: [0, 0, 0], max: [100, 50, 70]}}}}");
   assert_int_equal(n, 1000);
   for (int64_t i = 0; i < n; ++i) {
     double R[9], q[4], x[3], from[3];
@@ -168,7 +171,8 @@ static void test_packing(void **state)
 {
   (void)state;
   double sum = 0.0;
-  expand_well("{material: m, shape: {sphere: {center: [0, 0, 0], radius: 0.05}}, copies: {arrangement: random, packing: 0.2, sizes: {uniform: [0.5, 1.5]}, "
+  expand_well("{material: m, shape: {sphere: {center: [0, 0, 0], radius: 0.05}}, copies: {arrangement: random, packing: 0.2, sizes: "
+              "{uniform: [0.5, 1.5]}, "
               "region: {sphere: {center: [0, 0, 0], radius: 0.7}}}}");
   for (int64_t i = 0; i < n; ++i) sum += at(i)->volume;
   assert_close(sum / (4.0 / 3.0 * M_PI * 0.343), 0.2, at(0)->volume * 3.375);
@@ -232,18 +236,21 @@ static void test_errors(void **state)
 #define REGION "region: {box: {min: [0, 0, 0], max: [9, 9, 9]}}"
   static const struct {
     const char *copies, *message;
-  } bad[] = {
-      {"arrangement: lattice", "missing required key \"region\""},
-      {"arrangement: file", "missing required key \"file\""},
-      {"arrangement: random, " REGION, "missing required key \"count\" or \"packing\""},
-      {"arrangement: random, count: 1, packing: 0.1, " REGION, "copies.packing: cannot be given together with count"},
-      {"arrangement: lattice, count: 1000, " REGION, "copies.count: the region has room for 108 of 1000 bodies with arrangement: lattice; enlarge the region"},
-      {"arrangement: random, packing: 0.5, " REGION, "bodies with arrangement: random; enlarge the region, or reduce the packing or the gap, or use arrangement: lattice"},
-      {"arrangement: lattice, region: {sphere: {center: [0, 0, 0], radius: 0.9}}", "copies.region: has no room for a body of 1 x 2 x 3 m; enlarge it"},
-      {"arrangement: lattice, region: {plane: {normal: [0, 0, 1]}}", "copies.region: has no volume"},
-      {"arrangement: lattice, sizes: {log_normal: [1, 0.1]}, " REGION, "copies.sizes: missing required key \"limits\""},
-      {"arrangement: lattice, sizes: {uniform: [2, 1]}, " REGION, "copies.sizes.uniform: the smallest size, 2"},
-      {"arrangement: lattice, " REGION "}, anchors: [{point: [0, 0, 0], stiffness: 1}], velocity: [0, 0, 0", "bodies.b.anchors: not supported with copies"}};
+  } bad[] = {{"arrangement: lattice", "missing required key \"region\""},
+             {"arrangement: file", "missing required key \"file\""},
+             {"arrangement: random, " REGION, "missing required key \"count\" or \"packing\""},
+             {"arrangement: random, count: 1, packing: 0.1, " REGION, "copies.packing: cannot be given together with count"},
+             {"arrangement: lattice, count: 1000, " REGION,
+              "copies.count: the region has room for 108 of 1000 bodies with arrangement: lattice; enlarge the region"},
+             {"arrangement: random, packing: 0.5, " REGION,
+              "bodies with arrangement: random; enlarge the region, or reduce the packing or the gap, or use arrangement: lattice"},
+             {"arrangement: lattice, region: {sphere: {center: [0, 0, 0], radius: 0.9}}",
+              "copies.region: has no room for a body of 1 x 2 x 3 m; enlarge it"},
+             {"arrangement: lattice, region: {plane: {normal: [0, 0, 1]}}", "copies.region: has no volume"},
+             {"arrangement: lattice, sizes: {log_normal: [1, 0.1]}, " REGION, "copies.sizes: missing required key \"limits\""},
+             {"arrangement: lattice, sizes: {uniform: [2, 1]}, " REGION, "copies.sizes.uniform: the smallest size, 2"},
+             {"arrangement: lattice, " REGION "}, anchors: [{point: [0, 0, 0], stiffness: 1}], velocity: [0, 0, 0",
+              "bodies.b.anchors: not supported with copies"}};
   (void)state;
   for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
     char text[600];

@@ -79,11 +79,12 @@ static void test_errors(void **state)
 {
   static const struct {
     const char *text, *message;
-  } bad[] = {{"{uniform: [1, 2], log_normal: [1, 0.1]}", "exactly one of uniform, log_normal and list, got 2"},
-             {"{by_mass: true}", "exactly one of uniform, log_normal and list, got 0"},
-             {"{uniform: [2, 1]}", "sizes.uniform: the smallest size, 2, is above the largest, 1; exchange them"},
-             {"{log_normal: [1, 0.1], limits: [2, 1]}", "sizes.limits: the smallest size, 2, is not below the largest, 1; exchange them"},
-             {"{log_normal: [1, 0.01], limits: [2, 3]}", "sizes.limits: log_normal has practically no sizes between 2 and 3; widen the limits"}};
+  } bad[] = {
+      {"{uniform: [1, 2], log_normal: [1, 0.1]}", "exactly one of uniform, log_normal and list, got 2"},
+      {"{by_mass: true}", "exactly one of uniform, log_normal and list, got 0"},
+      {"{uniform: [2, 1]}", "sizes.uniform: the smallest size, 2, is above the largest, 1; exchange them"},
+      {"{log_normal: [1, 0.1], limits: [2, 1]}", "sizes.limits: the smallest size, 2, is not below the largest, 1; exchange them"},
+      {"{log_normal: [1, 0.01], limits: [2, 3]}", "sizes.limits: log_normal has practically no sizes between 2 and 3; widen the limits"}};
   (void)state;
   for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
     begin();
