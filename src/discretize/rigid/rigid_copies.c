@@ -135,11 +135,11 @@ static PetscErrorCode place_in_region(const expansion *e, const shape *region, i
   }
   if (n_placed < wanted && (wanted < INT64_MAX || n_placed == 0)) {
     if (wanted < INT64_MAX)
-      diagnostics_add_under(
-          e->d, e->node, e->path, c->count != KEY_INT_ABSENT ? "count" : "packing",
-          "the region has room for %lld of %lld bodies with arrangement: %s; enlarge the region, or reduce the %s or the gap%s",
-          (long long)n_placed, (long long)wanted, arrangements[c->arrangement], c->count != KEY_INT_ABSENT ? "count" : "packing",
-          c->arrangement == ARRANGE_RANDOM ? ", or use arrangement: lattice" : "");
+      diagnostics_add_under(e->d, e->node, e->path, c->count != KEY_INT_ABSENT ? "count" : "packing",
+                            "arrangement: %s found positions for %lld of %lld bodies; enlarge the region, or reduce the %s or the gap%s",
+                            arrangements[c->arrangement], (long long)n_placed, (long long)wanted,
+                            c->count != KEY_INT_ABSENT ? "count" : "packing",
+                            c->arrangement == ARRANGE_RANDOM ? ", or use arrangement: lattice" : "");
     else
       diagnostics_add_under(e->d, e->node, e->path, "region", "has no room for a body of %g x %g x %g m; enlarge it",
                             o.upper[0] - o.lower[0], o.upper[1] - o.lower[1], o.upper[2] - o.lower[2]);

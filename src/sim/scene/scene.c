@@ -136,6 +136,7 @@ static PetscErrorCode add_copies(scene *s, const body_request *r, scene_body b, 
     b.name = copy[i]->name, b.body = copy[i];
     s->bodies[s->n_bodies++] = b;
   }
+  if (n == 0) s->bodies[s->n_bodies++] = b; /* without a body, as after other errors, so that its name is known */
   memory_free(&copy);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
