@@ -135,7 +135,8 @@ static unsigned properties_of(const scene_body *b)
   return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) |
          (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) | (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) |
          (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) | (b->whole >= 0 ? OF_LINK : 0u) |
-         (is_touched(b) ? OF_TOUCHED : 0u) | (has_triangles(b->body) ? OF_TRIANGLES : 0u) | (rigid_body_dynamic(b->body) ? OF_GRAINS : 0u);
+         (is_touched(b) ? OF_TOUCHED : 0u) | (has_triangles(b->body) ? OF_TRIANGLES : 0u) | (rigid_body_dynamic(b->body) ? OF_GRAINS : 0u) |
+         (b->whole < 0 && b->entry != b->name ? OF_COPIES : 0u);
 }
 
 static void check_kind(const subject *s, const char *key, int b)
@@ -150,7 +151,8 @@ static void check_kind(const subject *s, const char *key, int b)
                {"mac", OF_PARTICLES | OF_MASS | OF_CONTINUUM},
                {"fem", OF_NODES | OF_SURFACE | OF_ELEMENTS | OF_MASS},
                {"cloth", OF_NODES | OF_SURFACE | OF_MASS},
-               {"rod", OF_NODES | OF_MASS}};
+               {"rod", OF_NODES | OF_MASS},
+               {"rigid with copies", OF_COPIES}};
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";
   int         n          = 0;

@@ -36,7 +36,7 @@ enum {
   HAS_TENSOR = 1 << 20 /* no key: the table has six more columns, the components of a symmetric tensor */
 };
 /* Properties of bodies: the body of a measure must have at least one of those listed; 0: any body. */
-enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64, OF_LINK = 128, OF_TOUCHED = 256, OF_TRIANGLES = 512, OF_GRAINS = 1024,
+enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64, OF_LINK = 128, OF_TOUCHED = 256, OF_TRIANGLES = 512, OF_GRAINS = 1024, OF_COPIES = 2048,
   OF_ONE = 1 << 20 /* no property: one body, not all copies of an entry */
 };
 enum { MEASURE_MOST_BINS = 1000, MEASURE_MOST_VALUES = 1 + MEASURE_MOST_BINS };
@@ -88,29 +88,29 @@ enum { MEASURE_MOST_BINS = 1000, MEASURE_MOST_VALUES = 1 + MEASURE_MOST_BINS };
     "exact number of pairs of an edge and a triangle with a common point at the end of a step: of all triangle surfaces that may "          \
     "touch, and of deformable surfaces with themselves, including touching; plus vertices of these beyond half-spaces. Of all bodies, of one body, "    \
     "or of it and `other` (the same body: with itself). From the geometry alone; bodies represented by other level sets are not included")  \
-  X(extent, "m", OF_PARTICLES | OF_NODES | OF_GRAINS, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
+  X(extent, "m", OF_PARTICLES | OF_NODES | OF_COPIES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
     "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
     "`point`; fraction: 1 gives the front")                                                                                                                  \
-  X(runout, "m", OF_PARTICLES | OF_NODES | OF_GRAINS, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
+  X(runout, "m", OF_PARTICLES | OF_NODES | OF_COPIES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
     "change of the `extent` of a body since the start of the run")                                                              \
-  X(height, "m", OF_PARTICLES | OF_NODES | OF_GRAINS, TAKE_BODY, TAKE_POINT | TAKE_FRACTION,                                                                   \
+  X(height, "m", OF_PARTICLES | OF_NODES | OF_COPIES, TAKE_BODY, TAKE_POINT | TAKE_FRACTION,                                                                   \
     "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`; fraction: 1 gives the top")                                 \
-  X(angle_of_repose, "rad", OF_PARTICLES | OF_GRAINS, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT,                                                                  \
+  X(angle_of_repose, "rad", OF_PARTICLES | OF_COPIES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT,                                                                  \
     "slope of a heap, from its highest particles: down along `direction`; without one, away from the vertical axis through `point`, "   \
     "which is on the ground")                                                                                                                   \
-  X(anisotropy, "1", OF_PARTICLES | OF_GRAINS, TAKE_BODY, TAKE_POINT,                                                                                         \
+  X(anisotropy, "1", OF_PARTICLES | OF_COPIES, TAKE_BODY, TAKE_POINT,                                                                                         \
     "fourfold anisotropy of a heap: mean of cos 4 phi over a body's particles, weighted by mass and squared distance r^2 from the vertical axis through `point`, "  \
     "with phi the angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
-  X(mass_beyond, "kg", OF_PARTICLES | OF_GRAINS, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
-  X(largest_fragment, "1", OF_PARTICLES | OF_GRAINS, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
+  X(mass_beyond, "kg", OF_PARTICLES | OF_COPIES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
+  X(largest_fragment, "1", OF_PARTICLES | OF_COPIES, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
     "mass of the largest connected part of a body, divided by the mass of the body; particles closer to each other than `radius` are connected")                    \
-  X(flow_rate, "kg/s", OF_PARTICLES | OF_GRAINS, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
+  X(flow_rate, "kg/s", OF_PARTICLES | OF_COPIES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
     "mass of a body's particles that crossed the plane through `point` along `direction` since the previous record, minus those that crossed "   \
     "back, per second; with `radius` or `within`, only crossings within that distance from `point`, or in that box")             \
-  X(density, "kg/m^3", OF_PARTICLES | OF_GRAINS, TAKE_BODY | TAKE_WITHIN, 0, "mass of a body's particles in the box `within`, divided by the volume of the box")               \
-  X(granular_temperature, "m^2/s^2", OF_PARTICLES | OF_GRAINS, TAKE_BODY, TAKE_WITHIN,                                                                        \
+  X(density, "kg/m^3", OF_PARTICLES | OF_COPIES, TAKE_BODY | TAKE_WITHIN, 0, "mass of a body's particles in the box `within`, divided by the volume of the box")               \
+  X(granular_temperature, "m^2/s^2", OF_PARTICLES | OF_COPIES, TAKE_BODY, TAKE_WITHIN,                                                                        \
     "a third of the mean squared deviation, by mass, of the velocities of a body's particles from their mean; with `within`, of those in the box") \
-  X(velocity_profile, "m/s", OF_PARTICLES | OF_GRAINS, TAKE_BODY | TAKE_WITHIN | TAKE_AXIS | TAKE_BINS, TAKE_DIRECTION,                         \
+  X(velocity_profile, "m/s", OF_PARTICLES | OF_COPIES, TAKE_BODY | TAKE_WITHIN | TAKE_AXIS | TAKE_BINS, TAKE_DIRECTION,                         \
     "mean velocity, by mass, of a body's particles in the box `within`; then in each of `bins` equal layers of the box along `axis`, from its lower side: bin_1, bin_2, ...") \
   X(coordination_number, "1", OF_GRAINS, 0, TAKE_BODY | TAKE_WITHIN,                                                                              \
     "mean number of contacts of a rigid body, also with walls; with `within`, of bodies whose centre is in the box. Contact points of the same two bodies with the same normal are one contact")             \
