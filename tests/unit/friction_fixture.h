@@ -76,6 +76,8 @@ static inline friction_options scene_options(document **owner)
   const friction_options *o;
   assert_ok(document_create(owner));
   assert_ok(friction_options_defaults(*owner, &o));
-  return *o;
+  friction_options own = *o;
+  own.tolerance        = friction_tolerance(o);
+  return own;
 }
 #endif

@@ -52,10 +52,18 @@ static rejected_error contact_error(const formulation_ops *ops, const solver_opt
                             o->convex->stall_tolerance,
                             "solver.convex.tolerance",
                             "solver.convex.expert.stall_tolerance"};
+  if (report->friction_speed_ratio > 0.0)
+    return (rejected_error){"velocity error of the friction problem",
+                            report->friction_speed_ratio,
+                            "times the accepted one",
+                            1.0,
+                            o->exact->friction_stall_tolerance,
+                            "solver.exact.max_creep",
+                            "solver.exact.expert.friction_stall_tolerance"};
   return (rejected_error){"error of the friction problem",
                           reported_friction_error(o->friction, report),
                           "",
-                          o->friction->tolerance,
+                          friction_tolerance(o->friction),
                           o->exact->friction_stall_tolerance,
                           "solver.friction.tolerance",
                           "solver.exact.expert.friction_stall_tolerance"};

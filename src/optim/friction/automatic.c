@@ -1,6 +1,7 @@
 /* Each decision compares the number of sweeps predicted from the convergence rate with the estimated cost of a Newton run in sweeps. */
 #include "optim/friction/automatic.h"
 #include "core/timer.h"
+#include "optim/friction/body_sweeps.h"
 #include "optim/friction/gradient.h"
 #include "optim/friction/interior_point.h"
 #include "optim/friction/newton_prox.h"
@@ -216,10 +217,16 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   const char *const *names;
   PetscFunctionBegin;
   out->method = method_names[0][0];
-  friction_velocity(p, r, u);
-  /* A converged initial guess: return before any set-up. */
-  if (friction_error(p, o->error, r, u) <= o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &names, &is_over));
+  if (o->error == FRICTION_ERROR_SPEED && body_sweeps_apply(p->W)) {
+    names = method_names[0];
+    PetscCall(body_sweeps_solve(p, o, r, u, out));
+    is_over = o->max_iterations > 0 || !is_to_be_continued(out->status);
+  } else {
+    friction_velocity(p, r, u);
+    /* A converged initial guess: return before any set-up. */
+    if (friction_error(p, o->error, r, u) <= o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &names, &is_over));
+  }
   if (is_over) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_run_create(p, o, end, out, &run));
   PetscErrorCode code = run_second_order_methods(&run, names, r);

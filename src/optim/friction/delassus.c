@@ -36,6 +36,7 @@ struct delassus {
   double             solve_work;                     /* multiplications of one solve with M */
   delassus_response *response;                       /* [n_components]; NULL if all components are solved when needed */
   linear_solver     *motion_solver, *contact_solver; /* borrowed or NULL */
+  const int32_t     *body;                           /* [n_dof] borrowed or NULL */
   void              *attached;                       /* delassus_attach */
   void (*destroy_attached)(void *object);
 };
@@ -573,6 +574,9 @@ delassus_incidence delassus_incidence_of(const delassus *w)
 {
   return (delassus_incidence){w, w->n_dof, w->factor, w->Hp, w->HpT, w->touch_start, w->member_start, w->touch, w->member};
 }
+
+void           delassus_set_bodies(delassus *w, const int32_t *body) { w->body = body; }
+const int32_t *delassus_bodies(const delassus *w) { return w->body; }
 
 void delassus_attach(delassus *w, void *object, void (*destroy)(void *object))
 {

@@ -38,6 +38,9 @@ const sparse_rows *delassus_jacobian(const delassus *w);
 const mass_factor *delassus_factor(const delassus *w);
 /* For systems only: y = M^-1 x, [n_dof]; y may be x. Uses the KSP of delassus_set_solvers, if it is set. */
 PetscErrorCode delassus_solve(const delassus *w, const double *x, double *y);
+/* For systems only: the rigid body of each unknown, body [n_dof] (borrowed, ascending), for body_sweeps.h. NULL: none are known. */
+void           delassus_set_bodies(delassus *w, const int32_t *body);
+const int32_t *delassus_bodies(const delassus *w);
 /* Set two linear solvers (borrowed): `motion` for M in delassus_solve, `contact` for the matrices of Newton's method on contacts. NULL: use
  * the factor directly. Products with W always use the factor of M. */
 void           delassus_set_solvers(delassus *w, linear_solver *motion, linear_solver *contact);

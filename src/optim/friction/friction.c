@@ -9,6 +9,7 @@
 #include "optim/friction/newton.h"
 #include "optim/friction/newton_prox.h"
 #include "optim/friction/splitting.h"
+#include <math.h>
 #include <stddef.h>
 
 static const char *const methods[] = {
@@ -55,8 +56,8 @@ static const key_table friction_expert_table = {.name = "friction.expert", .help
 static const key_spec keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",
    .help = "solver of the contact impulses with exact Coulomb friction"},
-  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(friction_options, tolerance), .fallback = "1.0e-8", .min = 0, .max = 1, .is_open = true,
-   .help = "convergence tolerance on the error"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(friction_options, tolerance), .is_optional = true, .min = 0, .max = 1, .is_open = true,
+   .help = "convergence tolerance on the error; 1e-8 if not given, but formulation exact without deformable bodies then uses solver.exact.max_creep"},
   {.name = "error", .type = KEY_ENUM, .offset = offsetof(friction_options, error), .choices = errors, .choice_help = error_help, .fallback = "both",
    .help = "error norm that the tolerance refers to"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
@@ -81,15 +82,20 @@ PetscErrorCode friction_options_defaults(document *owner, const friction_options
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+double friction_tolerance(const friction_options *o) { return isnan(o->tolerance) ? 1e-8 : o->tolerance; }
+
 PetscErrorCode friction_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   const double begin = timer_now();
+  friction_options own = *o;
   PetscFunctionBegin;
-  *out = (friction_result){.method = friction_solvers[o->method].name};
+  own.tolerance = friction_tolerance(o);
+  *out          = (friction_result){.method = friction_solvers[o->method].name};
   PetscCall(friction_problem_check(p, r));
-  if (p->n > 0) PetscCall(friction_solvers[o->method].solve(p, o, r, u, out));
+  if (p->n > 0) PetscCall(friction_solvers[o->method].solve(p, &own, r, u, out));
   friction_errors(p, r, u, &out->absolute, &out->siconos, &out->scaled, NULL);
-  if (out->status == FRICTION_OK && !(friction_result_error(out, o->error) <= o->tolerance)) out->status = FRICTION_STALLED;
+  if (p->speed_limit) out->speed = friction_speed_error(p, r, u, &out->residual_speed);
+  if (out->status == FRICTION_OK && !(friction_result_error(out, own.error) <= own.tolerance)) out->status = FRICTION_STALLED;
   out->seconds = timer_now() - begin;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

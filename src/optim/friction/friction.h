@@ -11,6 +11,9 @@ extern const key_table friction_options_table; /* keys of struct friction_option
 /* *out: options with the default values of the key table. `owner` owns their memory. */
 PetscErrorCode friction_options_defaults(document *owner, const friction_options **out);
 
+/* The tolerance of o, 1e-8 if it is not given (NaN). */
+double friction_tolerance(const friction_options *o);
+
 /* Solve p with the method o->method.
  *   r [n][3] in: initial guess (0 is allowed); out: impulses inside the cones
  *   u [n][3] out: relative velocities W r + q

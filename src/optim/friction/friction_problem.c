@@ -125,9 +125,34 @@ void friction_errors(const friction_problem *p, const double *r, const double *u
   for (int64_t a = 0; per_contact && a < p->n; ++a) per_contact[a] = divide_or_infinity(sqrt(per_contact[a]), scaled_size);
 }
 
+double friction_speed_limit(const friction_problem *p, int64_t a, double rho, const double r[3])
+{
+  return friction_speed_limit_of(p->speed_limit[a], v3_norm(r) / rho, p->load_speed);
+}
+
+double friction_speed_error(const friction_problem *p, const double *r, const double *u, double *speed)
+{
+  double most = 0.0, fastest = 0.0;
+  bool   is_nan = false;
+  /* the maximum does not depend on the order */
+#pragma omp parallel for schedule(static) reduction(max : most, fastest) reduction(|| : is_nan) if (p->n >= PARALLEL_CONTACTS)
+  for (int64_t a = 0; a < p->n; ++a) {
+    const double rho = 3.0 / m3_trace(delassus_diagonal(p->W) + 9 * a);
+    double       F[3];
+    cone_natural_map(p->mu[a], rho, u + 3 * a, r + 3 * a, F);
+    const double E = v3_norm(F) / rho;
+    is_nan         = is_nan || !(E < INFINITY);
+    fastest        = fmax(fastest, E);
+    most           = fmax(most, E / friction_speed_limit(p, a, rho, r + 3 * a));
+  }
+  if (speed) *speed = is_nan ? NAN : fastest;
+  return is_nan ? NAN : most;
+}
+
 double friction_error(const friction_problem *p, int kind, const double *r, const double *u)
 {
   friction_result e = {0};
+  if (kind == FRICTION_ERROR_SPEED) return friction_speed_error(p, r, u, NULL);
   friction_errors(p, r, u, &e.absolute, &e.siconos, &e.scaled, NULL);
   return friction_result_error(&e, kind);
 }
@@ -138,6 +163,7 @@ double friction_result_error(const friction_result *answer, int kind)
   case FRICTION_ERROR_SCALED: return answer->scaled;
   case FRICTION_ERROR_SICONOS: return answer->siconos;
   case FRICTION_ERROR_ABSOLUTE: return answer->absolute;
+  case FRICTION_ERROR_SPEED: return answer->speed;
   default: return isnan(answer->siconos) ? answer->siconos : larger(answer->siconos, answer->scaled); /* NaN if either is NaN */
   }
 }

@@ -16,6 +16,9 @@ typedef struct {
   int64_t       n;  /* contacts */
   const double *q;  /* [n][3] relative velocity without contact impulses [m/s]; for systems q = w - H M^-1 f (delassus.h) */
   const double *mu; /* [n] friction coefficients, >= 0 */
+  /* Accepted residual speeds (friction_speed_ratio); only for FRICTION_ERROR_SPEED. */
+  const double *speed_limit; /* [n] largest creep or approach velocity that may remain [m/s], > 0; NULL: none */
+  double        load_speed;  /* velocity change by the external loads in the step [m/s]: the least scale of the impulses, > 0 with speed_limit */
 } friction_problem;
 
 /* Outcome of a solve. These are not errors: r contains the best iterate in every case. */
@@ -40,20 +43,23 @@ const char *friction_status_text(friction_status v);
  *   siconos   e / max(|q|, |r|, |u|)
  *   scaled    |D^1/2 F_rho| / max(|D^1/2 r|, |D^-1/2 q|), F_rho = r - P(r - rho_a û), rho_a = 3/trace(W_aa), D = diag(1/rho_a):
  *             independent of the unit of mass
+ *   speed     max_a E_a/min(limit_a, 0.01 max(|r_a|/rho_a, load_speed)), E_a = |F_rho,a|/rho_a: a speed [m/s]. It is the creep and approach velocity
+ *             that remain at a sticking contact, the missed approach at an open one. Only with friction_problem.speed_limit
  * For mu > CONE_STEEP, F and F_rho are the natural map by components (cone.h), which keeps errors of u_N while a contact slides. */
 /* clang-format off */
-typedef enum { FRICTION_ERROR_BOTH /* the larger of scaled and siconos */, FRICTION_ERROR_SCALED, FRICTION_ERROR_SICONOS, FRICTION_ERROR_ABSOLUTE } friction_error_kind;
+typedef enum { FRICTION_ERROR_BOTH /* the larger of scaled and siconos */, FRICTION_ERROR_SCALED, FRICTION_ERROR_SICONOS, FRICTION_ERROR_ABSOLUTE, FRICTION_ERROR_SPEED /* friction_speed_ratio */ } friction_error_kind;
 /* clang-format on */
 
 typedef struct friction_options {
   int     method;         /* FRICTION_METHOD_..., index into friction_solvers */
-  double  tolerance;      /* on the error of kind `error` */
+  double  tolerance;      /* on the error of kind `error`; NaN: friction_tolerance */
   int     error;          /* friction_error_kind */
   int64_t max_iterations; /* 0: default of the method; none with a time limit */
   double  time_limit;     /* [s] 0: none */
   int     line_search;    /* newton_line_search; method newton */
   double  merit;          /* [(N s)^2] method newton also stops if 1/2 |f|^2 (alart_curnier.h) is below this value; 0: never */
   int     local_solver;   /* splitting_local_solver; method splitting */
+  int64_t least_updates;  /* body_sweeps.h: contacts of an island that are updated at least, also if the initial guess is accepted. No job key */
   double  enough;         /* `automatic` stops at this error after its first-order methods have stalled; 0: never. No job key */
 } friction_options;
 typedef struct {
@@ -61,6 +67,7 @@ typedef struct {
   const char     *method; /* names of the methods that ran, in order */
   int64_t         iterations, inner_iterations, linear_solves;
   double          absolute, siconos, scaled; /* errors of the returned r and u */
+  double          speed, residual_speed;     /* error of kind speed; largest E_a [m/s]; 0 without speed_limit */
   double          seconds;                   /* wall time */
 } friction_result;
 
@@ -77,6 +84,17 @@ void friction_velocity(const friction_problem *p, const double *r, double *u);
 /* Compute all errors of given r and u [n][3]. Outputs may be NULL. per_contact [n]: contribution of each contact to the scaled error. */
 void friction_errors(const friction_problem *p, const double *r, const double *u, double *absolute, double *siconos, double *scaled,
                      double *per_contact);
+/* Largest error of an impulse, relative to max(|r_a|, rho_a load_speed). */
+#define FRICTION_IMPULSE_ACCURACY 0.01
+/* The accepted residual speed of a contact [m/s]: min(limit_a, FRICTION_IMPULSE_ACCURACY max(|r_a|/rho_a, load_speed)). r [3]: its impulse. */
+static inline double friction_speed_limit_of(double limit, double impulse_speed, double load_speed)
+{
+  const double own = FRICTION_IMPULSE_ACCURACY * (impulse_speed > load_speed ? impulse_speed : load_speed);
+  return own < limit ? own : limit;
+}
+double friction_speed_limit(const friction_problem *p, int64_t a, double rho, const double r[3]);
+/* Returns the error of kind speed of given r and u [n][3]; p->speed_limit must be given. *speed (may be NULL): largest E_a [m/s]. NaN if a value is NaN. */
+double friction_speed_error(const friction_problem *p, const double *r, const double *u, double *speed);
 /* Returns the error of kind `kind` (friction_error_kind) of given r and u [n][3]. */
 double friction_error(const friction_problem *p, int kind, const double *r, const double *u);
 

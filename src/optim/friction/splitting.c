@@ -5,6 +5,7 @@
 #include "core/team.h"
 #include "core/timer.h"
 #include "optim/friction/anderson.h"
+#include "optim/friction/body_sweeps.h"
 #include "optim/friction/cone.h"
 #include <omp.h>
 #include <stddef.h>
@@ -370,6 +371,7 @@ PetscErrorCode splitting_run(const friction_problem *p, const friction_options *
 PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   PetscFunctionBegin;
-  PetscCall(splitting_run(p, o, true, NULL, NULL, r, u, out));
+  if (o->error == FRICTION_ERROR_SPEED && body_sweeps_apply(p->W)) PetscCall(body_sweeps_solve(p, o, r, u, out));
+  else PetscCall(splitting_run(p, o, true, NULL, NULL, r, u, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,6 +5,7 @@
 #include "sim/exact/exact_keys.h"
 #include "sim/step/step_coulomb.h"
 #include "sim/scene/scene_overlap_check.h"
+#include "sim/step/step_creep.h"
 #include <string.h>
 
 typedef struct {
@@ -12,6 +13,7 @@ typedef struct {
   step_coulomb_options options;
   const char          *name; /* of the run, in files of contact problems */
   exact_export         last; /* if options.keep_problem is set */
+  step_creep           creep;
   linear_solver       *motion_solver, *contact_solver;
 } exact;
 
@@ -70,6 +72,7 @@ static void exact_destroy(formulation *f)
   exact *e = (exact *)f;
   step_frame_destroy(&e->frame);
   exact_export_destroy(&e->last);
+  step_creep_destroy(&e->creep);
   linear_solver_destroy(&e->motion_solver);
   linear_solver_destroy(&e->contact_solver);
 }
@@ -87,10 +90,16 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   e->options = (step_coulomb_options){.newton                   = o->solver->newton,
                                       .friction                 = o->solver->friction,
                                       .friction_stall_tolerance = solver_contact_stall_tolerance(o->solver->exact->friction_stall_tolerance,
-                                                                                                 o->solver->friction->tolerance),
+                                                                                                 friction_tolerance(o->solver->friction)),
                                       .motion_solver            = e->motion_solver,
                                       .contact_solver           = e->contact_solver,
                                       .context                  = &e->last};
+  if (step_creep_applies(s, o->solver->exact->max_creep, o->solver->friction)) {
+    PetscCall(step_creep_create(s, o->solver->exact->max_creep, &e->creep));
+    e->options.creep = &e->creep;
+    /* tolerance 1: the ratio to the accepted speed */
+    e->options.friction_stall_tolerance = solver_contact_stall_tolerance(o->solver->exact->friction_stall_tolerance, 1.0);
+  }
   if (o->keeps_problem) e->options.keep_problem = keep_problem, e->options.keep_solution = keep_solution;
   PetscCall(step_frame_create(s, o->contact->overlap_correction, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -545,7 +545,7 @@ static PetscErrorCode create_coulomb_step(scene *s, hybrid *h)
   h->frame.contacts.distance = h->contact.thickness;
   h->coulomb                 = (step_coulomb_options){.newton                   = o->newton,
                                                       .friction                 = o->friction,
-                                                      .friction_stall_tolerance = solver_contact_stall_tolerance(NAN, o->friction->tolerance),
+                                                      .friction_stall_tolerance = solver_contact_stall_tolerance(NAN, friction_tolerance(o->friction)),
                                                       .motion_solver            = h->coulomb_motion_solver,
                                                       .contact_solver           = h->coulomb_contact_solver};
   PetscFunctionReturn(PETSC_SUCCESS);

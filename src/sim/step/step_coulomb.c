@@ -28,7 +28,22 @@ void step_coulomb_destroy(step_coulomb *p)
   step_unknowns_destroy(&p->unknowns);
   step_working_set_destroy(&p->set);
   step_line_search_destroy(&p->search);
-  MEMORY_FREE(&p->g, &p->full, &p->y, &p->dy, &p->right, &p->v_detected);
+  MEMORY_FREE(&p->g, &p->full, &p->y, &p->dy, &p->right, &p->body, &p->speed_limit, &p->v_detected);
+}
+
+/* p->body from the blocks of the systems. */
+static PetscErrorCode number_bodies(step_coulomb *p)
+{
+  const scene *s = p->frame->layout.scene;
+  int32_t      k = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("bodies of the unknowns", p->n, sizeof *p->body, &p->body));
+  for (int64_t i = 0; i < p->n; ++i) {
+    const int64_t block = (p->unknowns.is_all ? i : p->unknowns.own[i]) / 3;
+    while (k + 1 < s->n_systems && s->systems[k + 1]->first_block <= block) ++k;
+    p->body[i] = k;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Initialise a step whose contacts have been detected: velocities of its start, impulses of the last step. */
@@ -44,7 +59,10 @@ static PetscErrorCode initialise_problem(step_coulomb *p)
   step_unknowns_select(&p->unknowns, l->v0, p->y);
   PetscCall(memory_alloc("impulses", 3 * step_contacts_size(&p->frame->contacts), sizeof(double), &guess));
   step_impulses_guess(&p->frame->record.known, &p->frame->contacts.rows, step_contacts_spots(&p->frame->contacts), l->dt, guess);
-  const PetscErrorCode code = step_working_set_create(&p->frame->contacts, l->v0, guess, &p->set);
+  PetscErrorCode code = 0;
+  if (p->options->creep) code = step_creep_limits(p->options->creep, &p->frame->contacts, l, &p->speed_limit);
+  if (!code) code = step_working_set_create(&p->frame->contacts, l->v0, guess, p->options->creep != NULL, &p->set);
+  if (!code && p->options->creep) code = number_bodies(p);
   memory_free(&guess);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,6 +107,7 @@ static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, 
   PetscCall(step_unknowns_mass(&p->unknowns, &p->frame->layout, NULL, &M));
   PetscCall(step_unknowns_jacobian(&p->unknowns, &p->set.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
+  if (p->W) delassus_set_bodies(p->W, p->body);
   if (p->W) delassus_set_solvers(p->W, p->options->motion_solver, p->options->contact_solver);
   sparse_rows_destroy(&M);
   sparse_rows_destroy(&H);
@@ -103,22 +122,26 @@ static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, 
 }
 
 /* Record the result of a friction solve. A failure ends the attempt at this step unless another linearisation follows. */
-static void record_solver_result(const step_coulomb *p, const friction_result *result, bool is_last, step_status *status,
-                                 step_report *report)
+static void record_solver_result(const step_coulomb *p, const friction_options *used, const friction_result *result, bool is_last,
+                                 step_status *status, step_report *report)
 {
   const double stall_tolerance = p->frame->layout.accepts_unconverged ? INFINITY : p->options->friction_stall_tolerance;
   report->friction_iterations += result->iterations;
   report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos;
-  report->friction_error = result->scaled;
+  report->friction_error = result->scaled, report->friction_residual_speed = result->residual_speed;
+  report->friction_speed_ratio = result->speed;
   /* "splitting, newton_prox": the last method of a sequence found the solution. */
   const char *const comma = strrchr(result->method, ','), *const name = comma ? comma + 2 : result->method;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
     if (strcmp(friction_solvers[k].name, name) == 0) report->friction_method = k;
   const bool is_short = !is_last && (result->status == FRICTION_ITERATIONS || result->status == FRICTION_STALLED);
   nonlinear_record_solver(result->status == FRICTION_OK, result->status == FRICTION_STOPPED, is_short,
-                          friction_result_error(result, p->options->friction->error), stall_tolerance, &report->friction_unconverged,
+                          friction_result_error(result, used->error), stall_tolerance, &report->friction_unconverged,
                           status);
 }
+
+/* The final tolerance of the friction problems. */
+static double last_tolerance(const step_coulomb *p) { return p->options->creep ? 1.0 : friction_tolerance(p->options->friction); }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. Few contacts are solved to the final
  * tolerance at once. */
@@ -128,7 +151,7 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
   const step_coulomb_options *o = p->options;
   step_working_set           *s = &p->set;
   PetscFunctionBegin;
-  if (s->n <= WORKING_SET_FEW) now->tolerance = o->friction->tolerance;
+  if (s->n <= WORKING_SET_FEW) now->tolerance = last_tolerance(p);
   step_unknowns_fold(&p->unknowns, p->g, p->right);
   PetscCall(delassus_solve(p->W, p->right, p->dy));
   for (int64_t i = 0; i < p->n; ++i) p->dy[i] = -p->dy[i];
@@ -140,16 +163,17 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
     for (int64_t i = 0; i < s->n; ++i) s->q[3 * i] += s->shift[i];
     if (o->keep_problem) PetscCall(o->keep_problem(o->context, p->W, s->n, p->y, s->q, s->mu, s->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
-    const friction_problem problem = {p->W, s->n, s->q, s->mu};
+    const friction_problem problem = {p->W, s->n, s->q, s->mu, p->speed_limit, p->frame->layout.acceleration_scale * p->frame->layout.dt};
     friction_options       options = *o->friction;
     options.tolerance              = now->tolerance;
     options.enough                 = o->friction_stall_tolerance;
-    const bool is_last             = now->tolerance <= o->friction->tolerance;
+    if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_updates = STEP_CREEP_UPDATES;
+    const bool is_last = now->tolerance <= last_tolerance(p);
     if (!is_last && options.max_iterations == 0) options.max_iterations = INEXACT_ITERATIONS;
     timer_begin(TIMER_FRICTION);
     PetscCall(friction_solve(&problem, &options, s->r, s->u, &result));
     timer_end(TIMER_FRICTION);
-    record_solver_result(p, &result, is_last, status, p->report);
+    record_solver_result(p, &options, &result, is_last, status, p->report);
     now->error = friction_result_error(&result, options.error);
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
     contact_jacobian_scatter(&s->rows, 1.0, s->r, p->full);
@@ -160,13 +184,6 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
   if (o->keep_solution && s->n > 0) o->keep_solution(o->context, s->r, s->u, p->y);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static bool has_only_rigid(const scene *s)
-{
-  for (int i = 0; i < s->n_systems; ++i)
-    if (s->systems[i]->ops->points != POINT_RIGID && !s->systems[i]->ops->is_reduced) return false;
-  return true;
 }
 
 /* Repeat the contact detection between fibres for the current trajectory, unless it has hardly changed since the last detection. */
@@ -222,16 +239,15 @@ static int list_arrays(void *context, nonlinear_array out[NONLINEAR_MAX_ARRAYS])
 
 static nonlinear_options options_of(const step_coulomb *p)
 {
-  const friction_options *friction = p->options->friction;
-  nonlinear_options       o        = nonlinear_defaults(p->options->newton);
+  nonlinear_options o = nonlinear_defaults(p->options->newton);
   o.accepts_first                  = true;
   /* With Anderson's combination an older matrix suffices up to this ratio of residuals. Always renewing it takes 14 to 20 % fewer
    * linearisations of brushes and wisps, but 5 to 14 % more CPU time. */
   o.renew = 0.3;
-  o.least = friction->tolerance;
+  o.least = last_tolerance(p);
   /* Wisp: 9190 friction iterations; 11546 with loosest 1e-3; 11053 and 10232 with a fifth and five times the forcing. */
   o.loosest = 1e-2;
-  if (o.max_iterations > 1 && !has_only_rigid(p->frame->layout.scene)) o.forcing = 0.05 * friction->tolerance / o.tolerance;
+  if (o.max_iterations > 1 && !step_creep_is_rigid(p->frame->layout.scene)) o.forcing = 0.05 * o.least / o.tolerance;
   return o;
 }
 
@@ -286,7 +302,7 @@ PetscErrorCode step_coulomb_accept(step_coulomb *p, step_status *status)
     step_working_set_spread(&p->set, &f->contacts, f->layout.v, r, u);
     for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
     for (int64_t k = 0; k < p->set.n && p->W; ++k) m3_copy(W + 9 * p->set.contact[k], delassus_diagonal(p->W) + 9 * k);
-    const step_outcome law = {.r = r, .u = u, .scale = W};
+    const step_outcome law = {.r = r, .u = u, .scale = W, .creep = p->speed_limit};
     code                   = step_frame_accept(f, &law, status, p->report);
   }
   MEMORY_FREE(&r, &u, &W);

@@ -15,6 +15,7 @@
 #define SS_SIM_STEP_STEP_COULOMB_H
 #include "optim/friction/delassus.h"
 #include "sim/step/solver_options.h"
+#include "sim/step/step_creep.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/step_line_search.h"
 #include "sim/step/step_working_set.h"
@@ -24,6 +25,7 @@ typedef struct {
   const newton_options   *newton;
   const friction_options *friction;
   double                  friction_stall_tolerance;       /* a stalled friction problem is accepted up to this error */
+  const step_creep       *creep;                          /* accepted creep of rigid scenes (friction error of kind speed); NULL: the tolerance of `friction` */
   linear_solver          *motion_solver, *contact_solver; /* of M; of Newton's method on contacts */
   /* Called before and after each friction problem, arguments as exact_export_problem and exact_export_solution; NULL: none. */
   PetscErrorCode (*keep_problem)(void *context, const delassus *W, int64_t n, const double *v_free, const double *q, const double *mu,
@@ -45,6 +47,8 @@ typedef struct {
   bool                        has_tangent;    /* the systems have evaluated their tangents at y */
   step_working_set            set;
   step_line_search            search;     /* parts of the current matrix */
+  int32_t                    *body;        /* [n] rigid body of each unknown, numbers of systems; NULL without options.creep */
+  double                     *speed_limit; /* [set.n] accepted creep of the contacts [m/s]; NULL without options.creep */
   double                     *v_detected; /* [n_full] velocities at the last contact detection */
   int                         n_detections;
 } step_coulomb;

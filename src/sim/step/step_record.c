@@ -145,6 +145,12 @@ static void end_position(const step_contacts *c, const step_layout *l, const con
   if (s->b.kind == FEATURE_FRAME) v3_axpy(x, -gap, s->normal);
 }
 
+/* Sliding distance up to which contact i sticks [m]. */
+static double least_slip(const step_outcome *law, int64_t i, double dt)
+{
+  return law->creep ? fmax(STEP_LEAST_SLIP, 2.0 * law->creep[i] * dt) : STEP_LEAST_SLIP;
+}
+
 /* Add one active contact to the summary. */
 static void add_to_summary(const step_outcome *law, int64_t i, double mu, double dt, contact_summary *sum, double *excess, double *miss)
 {
@@ -156,7 +162,7 @@ static void add_to_summary(const step_outcome *law, int64_t i, double mu, double
   *miss   = fmax(*miss, v3_norm(map));
   *excess = fmax(*excess, r_T - mu * r[0]);
   sum->friction_work_done -= r[1] * u[1] + r[2] * u[2];
-  if (u_T * dt <= STEP_LEAST_SLIP) return;
+  if (u_T * dt <= least_slip(law, i, dt)) return;
   const double angle = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2])), half = sin(0.5 * angle);
   sum->friction_work_deficit += 2.0 * r_T * u_T * half * half;
   if (r_T <= 1e-12 * r[0]) return; /* direction undefined */
@@ -199,7 +205,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     points->gap[p]         = gap;
     points->source_body[p] = spots[i].body_a;
     points->object_body[p] = spots[i].body_b;
-    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > STEP_LEAST_SLIP;
+    points->is_sliding[p]  = sliding_speed(law, i) * l->dt > least_slip(law, i, l->dt);
     if (!points->is_sliding[p]) sum.creep = fmax(sum.creep, hypot(u[1], u[2]));
     sum.sliding += points->is_sliding[p];
     most = fmax(most, own[0]);

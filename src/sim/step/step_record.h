@@ -42,6 +42,7 @@ typedef struct {
                         * contact slides if x_T is not 0 */
   const double *scale; /* [9] diagonal blocks W of the Delassus operator or approximations, for the error |r - P(r - rho x)| /
                         * largest r_N, P projection to the cone, rho = 3 / trace W */
+  const double *creep; /* accepted creep of each contact [m/s]; NULL: 0. A contact that moves slower sticks */
 } step_outcome;
 
 /* Record active contacts, forces between bodies, impulses and the summary *out; l->v and l->frames are those of the end of the step. */

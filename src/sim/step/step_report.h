@@ -74,6 +74,8 @@ typedef int64_t report_index;
   X(friction_error, double, "1", MAX, FRICTION_SOLVER, "error of the last friction solution, error norm `scaled`")                 \
   X(friction_error_absolute, double, "1", MAX, FRICTION_SOLVER, "error of the last friction solution, error norm `absolute`")                                 \
   X(friction_error_siconos, double, "1", MAX, FRICTION_SOLVER, "error of the last friction solution, error norm `siconos`")                                   \
+  X(friction_residual_speed, double, "m/s", MAX, FRICTION_SOLVER, "largest creep or approach velocity that the last friction solution leaves, if solver.exact.max_creep applies")            \
+  X(friction_speed_ratio, double, "1", MAX, FRICTION_SOLVER, "largest ratio of such a velocity to the accepted one, see solver.exact.max_creep")            \
   X(pressure_unknowns, int64_t, "1", LAST, GRANULAR, "unknown pressures, one per cell of the continuum")                           \
   X(stress_unknowns, int64_t, "1", LAST, GRANULAR, "unknown components of the deviatoric stress")                                  \
   X(stress_iterations, int64_t, "1", SUM, GRANULAR, "iterations of the stress solver")                                             \

@@ -43,14 +43,14 @@ static void pack(const step_contacts *c, step_working_set *s)
   s->n = s->rows.n = n;
 }
 
-PetscErrorCode step_working_set_create(const step_contacts *c, const double *v, const double *r_all, step_working_set *s)
+PetscErrorCode step_working_set_create(const step_contacts *c, const double *v, const double *r_all, bool includes_all, step_working_set *s)
 {
   PetscFunctionBegin;
   PetscCall(make_room(c, s));
   if (s->n_all > 0) memcpy(s->r_all, r_all, (size_t)(3 * s->n_all) * sizeof *r_all);
   contact_jacobian_velocity(&c->rows, v, s->q);
   for (int64_t i = 0; i < s->n_all; ++i)
-    s->is_in[i] = s->n_all <= WORKING_SET_FEW || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
+    s->is_in[i] = includes_all || s->n_all <= WORKING_SET_FEW || r_all[3 * i] > 0.0 || s->q[3 * i] + c->shift[i] <= 0.0;
   pack(c, s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

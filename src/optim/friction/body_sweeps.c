@@ -1,0 +1,630 @@
+#include "optim/friction/body_sweeps.h"
+#include "core/math3.h"
+#include "core/memory.h"
+#include "core/stop.h"
+#include "core/team.h"
+#include "core/timer.h"
+#include "optim/friction/cone.h"
+#include "optim/friction/one_contact.h"
+#include <omp.h>
+#include <string.h>
+
+enum {
+  LANES            = 8,    /* contacts of a block: one vector of 512 bits */
+  WIDTH            = 6,    /* unknowns of a body; */
+  STRIDE           = 8,    /* its velocity is one vector */
+  COLOURS          = 64,   /* bits of a mask; contacts of bodies with more contacts are blocks of one contact, in sequence */
+  ROOT_STEPS       = 2,    /* Newton steps for the sliding coefficient in a visit; it continues from visit to visit */
+  CHECK_EVERY      = 64,   /* sweeps between exact evaluations of the error */
+  THREADED         = 2000, /* contacts of an island that is solved by all threads */
+  MOST_SWEEPS      = 10000,
+  FIRST_MARK       = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
+  MOST_LEAST       = 50,   /* largest number of sweeps that every island makes */
+};
+/* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
+static const double ROUNDING = 1e-6;
+static const double STALL_RATIO = 0.7; /* of the best errors at two marks */
+
+/* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
+typedef double  lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
+typedef int64_t mask __attribute__((vector_size(LANES * sizeof(int64_t)), aligned(sizeof(int64_t))));
+#define INLINE static inline __attribute__((always_inline))
+
+/* Eight contacts without a common body. The tangents are rotated as in one_contact. Empty lanes act on no body. */
+typedef struct {
+  int32_t body[2][LANES]; /* n_bodies: none */
+  int32_t contact[LANES]; /* -1: empty */
+  lanes   G[2][3][WIDTH];
+  lanes   q[3], r[3], change[3], direction[3]; /* change and direction: d and p */
+  lanes   alpha;                               /* sliding coefficient */
+  lanes   w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, limit;
+  lanes   turn[2]; /* cosine and sine of the rotation of the tangents */
+  lanes   best[3];
+} contact_block;
+
+typedef struct {
+  int64_t n_contacts, first_body, end_body; /* in the order of the islands */
+  int64_t first_colour, end_colour;         /* ranges in colour_start */
+  int64_t         iterations;
+  double          error; /* the smallest one */
+  friction_status status;
+} island;
+
+typedef struct {
+  const friction_problem *p;
+  const friction_options *o;
+  double                  end; /* time limit */
+  int64_t                 n_bodies, n_islands, n_colours, n_blocks;
+  island                 *island;
+  int64_t                *colour_start;              /* [n_colours + 1] blocks */
+  contact_block          *block;                     /* [n_blocks] */
+  double                 *square, *ratio;            /* [n_blocks] |d|^2 and largest error over its limit */
+  double                 *w, *before, *w_direction;  /* [n_bodies + 1][WIDTH] scaled velocities, at the start of a sweep, of p */
+} sweeps;
+
+/* The bodies of contact a, ascending; returns their number. Writes two at most. */
+static int touched_bodies(const sparse_rows *H, const int32_t *body, int64_t a, int32_t touched[2])
+{
+  int n = 0;
+  for (int64_t k = H->start[3 * a]; k < H->start[3 * a + 3]; ++k) {
+    const int32_t b = body[H->col[k]];
+    if ((n > 0 && touched[0] == b) || (n > 1 && touched[1] == b)) continue;
+    if (n == 2) return 3;
+    touched[n++] = b;
+  }
+  if (n == 2 && touched[0] > touched[1]) {
+    const int32_t first = touched[1];
+    touched[1] = touched[0], touched[0] = first;
+  }
+  return n;
+}
+
+bool body_sweeps_apply(const delassus *w)
+{
+  const int32_t     *body = delassus_bodies(w);
+  const sparse_rows *M = delassus_mass(w), *H = delassus_jacobian(w);
+  if (!body) return false;
+  for (int64_t i = 0; i < M->n_rows; ++i) {
+    if (i >= WIDTH && body[i - WIDTH] == body[i]) return false;
+    for (int64_t k = M->start[i]; k < M->start[i + 1]; ++k)
+      if (body[M->col[k]] != body[i]) return false;
+  }
+  for (int64_t a = 0; a < delassus_n_contacts(w); ++a) {
+    int32_t touched[2];
+    if (touched_bodies(H, body, a, touched) > 2) return false;
+  }
+  return true;
+}
+
+/* ---- set-up ---- */
+
+static int32_t root_of(int32_t *parent, int32_t i)
+{
+  while (parent[i] != i) i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+/* Temporary arrays of the set-up. */
+typedef struct {
+  const sparse_rows *M, *H;
+  const int32_t     *body_of;    /* [n_dof] */
+  int64_t  n, n_bodies;          /* contacts; all bodies */
+  int64_t *first_dof;            /* [n_bodies + 1] */
+  int32_t *touched, *n_touched;  /* [n][2], [n] bodies of each contact */
+  int32_t *parent;               /* [n_bodies] of the union-find forest; then the number of the island */
+  int32_t *position;             /* [n_bodies] number of the body in the order of the islands; -1: no contact */
+  int32_t *island_of, *colour;   /* [n] of each contact */
+  int32_t *order;                /* [n] contacts by island and colour */
+  uint64_t *mask;                /* [n_bodies] colours in use */
+  double  *L;                    /* [n_bodies][WIDTH][WIDTH] */
+} setup;
+
+static void setup_free(setup *t)
+{
+  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->parent, &t->position, &t->island_of, &t->colour, &t->order, &t->mask, &t->L);
+}
+
+static void list_touched(setup *t)
+{
+  for (int64_t i = 0, k = 0; i < t->H->n_cols; ++i)
+    while (k <= t->body_of[i]) t->first_dof[k++] = i;
+  t->first_dof[t->n_bodies] = t->H->n_cols;
+  for (int64_t a = 0; a < t->n; ++a) t->n_touched[a] = touched_bodies(t->H, t->body_of, a, t->touched + 2 * a);
+}
+
+/* Islands: the root of a tree is its smallest body; islands are numbered by their smallest contact. */
+static int64_t number_islands(setup *t)
+{
+  int64_t n_islands = 0;
+  for (int32_t c = 0; c < t->n_bodies; ++c) t->parent[c] = c, t->position[c] = -1;
+  for (int64_t a = 0; a < t->n; ++a)
+    if (t->n_touched[a] == 2) {
+      const int32_t i = root_of(t->parent, t->touched[2 * a]), j = root_of(t->parent, t->touched[2 * a + 1]);
+      if (i < j) t->parent[j] = i;
+      else t->parent[i] = j;
+    }
+  for (int64_t a = 0; a < t->n; ++a) {
+    const int32_t root = root_of(t->parent, t->touched[2 * a]);
+    if (t->position[root] < 0) t->position[root] = (int32_t)n_islands++;
+    t->island_of[a] = t->position[root];
+  }
+  return n_islands;
+}
+
+/* The least colour that is free at both bodies; COLOURS if there is none. */
+static void colour_contacts(setup *t)
+{
+  memset(t->mask, 0, (size_t)t->n_bodies * sizeof *t->mask);
+  for (int64_t a = 0; a < t->n; ++a) {
+    uint64_t used = 0;
+    for (int k = 0; k < t->n_touched[a]; ++k) used |= t->mask[t->touched[2 * a + k]];
+    const int32_t colour = ~used ? __builtin_ctzll(~used) : COLOURS;
+    t->colour[a]         = colour;
+    for (int k = 0; colour < COLOURS && k < t->n_touched[a]; ++k) t->mask[t->touched[2 * a + k]] |= (uint64_t)1 << colour;
+  }
+}
+
+/* Order the contacts by island and colour, ascending by index within; number the bodies in the order of their first contact. */
+static PetscErrorCode order_contacts(sweeps *s, setup *t)
+{
+  const int64_t n_keys = s->n_islands * (COLOURS + 1);
+  int64_t      *start;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("islands", n_keys + 2, sizeof *start, &start));
+  for (int64_t a = 0; a < t->n; ++a) ++start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 2];
+  for (int64_t k = 0; k < n_keys; ++k) start[k + 2] += start[k + 1];
+  for (int64_t a = 0; a < t->n; ++a) t->order[start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 1]++] = (int32_t)a;
+  for (int64_t i = 0; i < s->n_islands; ++i) {
+    s->island[i].first_colour = s->n_colours;
+    s->island[i].n_contacts   = start[(i + 1) * (COLOURS + 1)] - start[i * (COLOURS + 1)];
+    for (int64_t c = 0; c <= COLOURS; ++c) {
+      const int64_t count = start[i * (COLOURS + 1) + c + 1] - start[i * (COLOURS + 1) + c];
+      if (count == 0) continue;
+      if (c < COLOURS) s->n_blocks += (count + LANES - 1) / LANES, s->colour_start[++s->n_colours] = s->n_blocks;
+      else /* a colour for each contact */
+        for (int64_t k = 0; k < count; ++k) s->colour_start[++s->n_colours] = ++s->n_blocks;
+    }
+    s->island[i].end_colour = s->n_colours;
+  }
+  memory_free(&start);
+  for (int64_t c = 0; c < t->n_bodies; ++c) t->position[c] = -1;
+  for (int64_t k = 0, i = -1; k < t->n; ++k) {
+    const int32_t a = t->order[k];
+    if (t->island_of[a] != i) {
+      if (i >= 0) s->island[i].end_body = s->n_bodies;
+      i                       = t->island_of[a];
+      s->island[i].first_body = s->n_bodies;
+    }
+    for (int m = 0; m < t->n_touched[a]; ++m)
+      if (t->position[t->touched[2 * a + m]] < 0) t->position[t->touched[2 * a + m]] = (int32_t)s->n_bodies++;
+    s->island[i].end_body = s->n_bodies;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Cholesky factors L of the blocks of M; unused rows are those of the identity. */
+static void factor_bodies(setup *t)
+{
+#pragma omp parallel for schedule(static) if (t->n_bodies >= THREADED)
+  for (int64_t c = 0; c < t->n_bodies; ++c) {
+    const int64_t first = t->first_dof[c], n = t->first_dof[c + 1] - first;
+    double       *L = t->L + c * WIDTH * WIDTH;
+    memset(L, 0, WIDTH * WIDTH * sizeof *L);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t k = t->M->start[first + i]; k < t->M->start[first + i + 1]; ++k) L[i * WIDTH + t->M->col[k] - first] = t->M->value[k];
+    for (int64_t i = n; i < WIDTH; ++i) L[i * WIDTH + i] = 1.0;
+    for (int j = 0; j < WIDTH; ++j) {
+      for (int k = 0; k < j; ++k)
+        for (int i = j; i < WIDTH; ++i) L[i * WIDTH + j] -= L[i * WIDTH + k] * L[j * WIDTH + k];
+      const double d = sqrt(L[j * WIDTH + j]);
+      for (int i = j; i < WIDTH; ++i) L[i * WIDTH + j] = i == j ? d : L[i * WIDTH + j] / d;
+    }
+  }
+}
+
+/* G [3][WIDTH] of contact a and body c: row i solves L g = E_i. */
+static void scaled_jacobian(const setup *t, int64_t a, int32_t c, double *G)
+{
+  const double *L = t->L + (int64_t)c * WIDTH * WIDTH;
+  memset(G, 0, 3 * WIDTH * sizeof *G);
+  for (int i = 0; i < 3; ++i) {
+    double *g = G + i * WIDTH;
+    for (int64_t k = delassus_row_from(t->H, 3 * a + i, t->first_dof[c]); k < t->H->start[3 * a + i + 1] && t->H->col[k] < t->first_dof[c + 1]; ++k)
+      g[t->H->col[k] - t->first_dof[c]] = t->H->value[k];
+    for (int j = 0; j < WIDTH; ++j) {
+      for (int k = 0; k < j; ++k) g[j] -= L[j * WIDTH + k] * g[k];
+      g[j] /= L[j * WIDTH + j];
+    }
+  }
+}
+
+static inline void rotate_tangents(const one_contact *o, double x[3])
+{
+  const double one = o->turn[0] * x[1] + o->turn[1] * x[2], two = o->turn[0] * x[2] - o->turn[1] * x[1];
+  x[1] = one, x[2] = two;
+}
+
+static void fill_lane(const sweeps *s, const setup *t, int64_t a, const double *r, contact_block *b, int l)
+{
+  const friction_problem *p = s->p;
+  one_contact             one;
+  double                  G[3 * WIDTH], x[3], own[3], W[9] = {0};
+  one_contact_prepare(delassus_diagonal(p->W) + 9 * a, p->mu[a], &one);
+  v3_copy(x, p->q + 3 * a);
+  cone_project(p->mu[a], r + 3 * a, own);
+  rotate_tangents(&one, x), rotate_tangents(&one, own);
+  b->contact[l] = (int32_t)a;
+  for (int side = 0; side < t->n_touched[a]; ++side) {
+    b->body[side][l] = t->position[t->touched[2 * a + side]];
+    scaled_jacobian(t, a, t->touched[2 * a + side], G);
+    for (int j = 0; j < WIDTH; ++j) {
+      double column[3] = {G[j], G[WIDTH + j], G[2 * WIDTH + j]};
+      rotate_tangents(&one, column);
+      for (int i = 0; i < 3; ++i) b->G[side][i][j][l] = column[i];
+      for (int i = 0; i < 9; ++i) W[i] += column[i / 3] * column[i % 3];
+    }
+  }
+  for (int i = 0; i < 3; ++i) b->q[i][l] = x[i], b->r[i][l] = own[i];
+  b->w_tt[0][l] = W[4], b->w_tt[1][l] = W[5], b->w_tt[2][l] = W[8];
+  for (int i = 0; i < 2; ++i) b->w_nt[i][l] = one.w_nt[i], b->slope[i][l] = one.slope[i];
+  for (int i = 0; i < 4; ++i) b->s[i][l] = one.s[i];
+  b->w_nn[l] = one.w_nn, b->inverse[l] = one.inverse, b->tau[l] = one.tau, b->delta[l] = one.delta, b->stick[l] = one.stick;
+  b->mu[l] = one.mu, b->rho[l] = one.rho, b->limit[l] = p->speed_limit[a];
+  b->turn[0][l] = one.turn[0], b->turn[1][l] = one.turn[1];
+}
+
+static void fill_empty_lane(const sweeps *s, contact_block *b, int l)
+{
+  b->contact[l] = -1;
+  b->body[0][l] = b->body[1][l] = (int32_t)s->n_bodies;
+  b->q[0][l] = b->w_nn[l] = b->inverse[l] = b->s[0][l] = b->s[3][l] = b->tau[l] = b->delta[l] = b->rho[l] = b->limit[l] = 1.0; /* separated */
+  b->stick[l] = -1.0;
+}
+
+static void fill_blocks(sweeps *s, const setup *t, const double *r)
+{
+  int64_t k = 0;
+  for (int64_t c = 0; c < s->n_colours; ++c)
+    for (int64_t i = s->colour_start[c]; i < s->colour_start[c + 1]; ++i) {
+      contact_block *b = s->block + i;
+      const int32_t  first = t->order[k];
+      for (int l = 0; l < LANES; ++l) {
+        fill_empty_lane(s, b, l);
+        const bool is_alone = l > 0 && t->colour[first] == COLOURS;
+        if (k < t->n && !is_alone && t->island_of[t->order[k]] == t->island_of[first] && t->colour[t->order[k]] == t->colour[first])
+          fill_lane(s, t, t->order[k++], r, b, l);
+      }
+    }
+}
+
+static void sweeps_free(sweeps *s)
+{
+  MEMORY_FREE(&s->island, &s->colour_start, &s->block, &s->square, &s->ratio, &s->w, &s->before, &s->w_direction);
+}
+
+static PetscErrorCode sweeps_create(sweeps *s, const double *r)
+{
+  const delassus *W = s->p->W;
+  setup           t = {.M = delassus_mass(W), .H = delassus_jacobian(W), .body_of = delassus_bodies(W), .n = s->p->n};
+  PetscFunctionBegin;
+  t.n_bodies          = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
+  PetscErrorCode code = MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
+                                     ARRAY(t.parent, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n),
+                                     ARRAY(t.colour, t.n), ARRAY(t.order, t.n), ARRAY(t.mask, t.n_bodies),
+                                     ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
+  if (!code) {
+    list_touched(&t);
+    s->n_islands = number_islands(&t);
+    code         = MEMORY_ALLOC("islands", ARRAY(s->island, s->n_islands), ARRAY(s->colour_start, t.n + 1));
+  }
+  if (!code) {
+    colour_contacts(&t);
+    code = order_contacts(s, &t);
+  }
+  if (!code)
+    code = MEMORY_ALLOC("contact blocks", ARRAY(s->block, s->n_blocks), ARRAY(s->square, s->n_blocks), ARRAY(s->ratio, s->n_blocks),
+                        ARRAY(s->w, (s->n_bodies + 1) * STRIDE), ARRAY(s->before, (s->n_bodies + 1) * STRIDE),
+                        ARRAY(s->w_direction, (s->n_bodies + 1) * STRIDE));
+  if (!code) {
+    factor_bodies(&t);
+    fill_blocks(s, &t, r);
+  }
+  setup_free(&t);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sweeps ---- */
+
+INLINE lanes select_lanes(mask m, lanes a, lanes b) { return (lanes)((m & (mask)a) | (~m & (mask)b)); }
+INLINE lanes sqrt_lanes(lanes x)
+{
+  lanes y;
+  for (int l = 0; l < LANES; ++l) y[l] = sqrt(x[l]);
+  return y;
+}
+
+/* Transpose an 8x8 matrix of eight vectors. */
+INLINE void transpose(lanes x[LANES])
+{
+  const mask low = {0, 8, 2, 10, 4, 12, 6, 14}, high = {1, 9, 3, 11, 5, 13, 7, 15};
+  const mask low2 = {0, 1, 8, 9, 4, 5, 12, 13}, high2 = {2, 3, 10, 11, 6, 7, 14, 15};
+  const mask low4 = {0, 1, 2, 3, 8, 9, 10, 11}, high4 = {4, 5, 6, 7, 12, 13, 14, 15};
+  lanes      y[LANES], z[LANES];
+  for (int i = 0; i < LANES; i += 2) {
+    y[i]     = __builtin_shuffle(x[i], x[i + 1], low);
+    y[i + 1] = __builtin_shuffle(x[i], x[i + 1], high);
+  }
+  for (int i = 0; i < LANES; i += 4)
+    for (int k = 0; k < 2; ++k) {
+      z[i + k]     = __builtin_shuffle(y[i + k], y[i + k + 2], low2);
+      z[i + k + 2] = __builtin_shuffle(y[i + k], y[i + k + 2], high2);
+    }
+  for (int k = 0; k < 4; ++k) {
+    x[k]     = __builtin_shuffle(z[k], z[k + 4], low4);
+    x[k + 4] = __builtin_shuffle(z[k], z[k + 4], high4);
+  }
+}
+
+/* One Newton step for f(alpha) = 0 (one_contact.h); outside of its range alpha is doubled or halved. */
+INLINE lanes root_step(const contact_block *b, const lanes a[2], const lanes c[2], lanes b_n, lanes alpha)
+{
+  const lanes p0 = a[0] + alpha * c[0], p1 = a[1] + alpha * c[1], size = sqrt_lanes(p0 * p0 + p1 * p1);
+  const lanes f = b->mu * (b->w_nt[0] * p0 + b->w_nt[1] * p1 - b_n * ((alpha + b->tau) * alpha + b->delta)) - b->w_nn * size;
+  const lanes slope = b->mu * (b->w_nt[0] * c[0] + b->w_nt[1] * c[1] - b_n * (2.0 * alpha + b->tau)) - b->w_nn * (p0 * c[0] + p1 * c[1]) / size;
+  const lanes next = alpha - f / slope;
+  return select_lanes((slope > 0.0) & (next > 0.0), next, select_lanes(f < 0.0, 2.0 * alpha, 0.5 * alpha));
+}
+
+/* Add the contribution of one body of each contact to the relative velocities. */
+INLINE void gather(const contact_block *b, int side, const double *w, lanes u[3])
+{
+  lanes x[LANES];
+  for (int l = 0; l < LANES; ++l) x[l] = *(const lanes *)(w + (int64_t)STRIDE * b->body[side][l]);
+  transpose(x);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < WIDTH; ++k) u[i] += b->G[side][i][k] * x[k];
+}
+
+/* Add impulses d to the velocities of one body of each contact. */
+INLINE void scatter(const contact_block *b, int side, const lanes d[3], double *w)
+{
+  lanes x[LANES];
+  for (int k = 0; k < WIDTH; ++k) x[k] = b->G[side][0][k] * d[0] + b->G[side][1][k] * d[1] + b->G[side][2][k] * d[2];
+  for (int k = WIDTH; k < LANES; ++k) x[k] = (lanes){0};
+  transpose(x);
+  for (int l = 0; l < LANES; ++l) *(lanes *)(w + (int64_t)STRIDE * b->body[side][l]) += x[l];
+}
+
+/* Extrapolate the impulses of a block, solve its contacts for the current velocities, and add the changes to the velocities. *square, *ratio: |d|^2 and
+ * the largest change over its limit. */
+static void sweep_block(contact_block *restrict b, double *restrict w, double beta, double gain, double load_speed, double *square,
+                        double *ratio)
+{
+  lanes r[3], u[3], n[3], d[3];
+  for (int i = 0; i < 3; ++i) {
+    const lanes ahead = beta * b->direction[i];
+    b->direction[i]   = gain * b->change[i] + ahead;
+    r[i]              = b->r[i] + ahead;
+    u[i]              = b->q[i];
+  }
+  gather(b, 0, w, u);
+  gather(b, 1, w, u);
+  const lanes b_n = u[0] - (b->w_nn * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
+  const lanes b_1 = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
+  const lanes b_2 = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
+  const lanes c[2] = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
+  const lanes a[2] = {b->s[3] * c[0] - b->s[1] * c[1], b->s[0] * c[1] - b->s[2] * c[0]};
+  const lanes reach = b->mu * (b->w_nt[0] * a[0] + b->w_nt[1] * a[1] - b_n * b->delta);
+  const mask  is_open = b_n >= 0.0, is_stuck = (reach >= 0.0) & (reach * reach >= b->w_nn * b->w_nn * (a[0] * a[0] + a[1] * a[1]));
+  const mask  slides = ~(is_open | is_stuck);
+  lanes       alpha  = b->alpha;
+  int64_t     any    = 0;
+  for (int l = 0; l < LANES; ++l) any |= slides[l];
+  if (any) { /* half of the time of a visit */
+    alpha = select_lanes(alpha > 0.0, alpha, 0.5 * b->tau);
+    for (int k = 0; k < ROOT_STEPS; ++k) alpha = root_step(b, a, c, b_n, alpha);
+    b->alpha = alpha = select_lanes(slides & (alpha < 1e300), alpha, b->alpha);
+  }
+  const lanes at    = select_lanes(is_stuck, (lanes){0}, alpha);
+  const lanes scale = select_lanes(is_stuck, b->stick, -1.0 / ((at + b->tau) * at + b->delta));
+  n[1] = scale * (a[0] + at * c[0]), n[2] = scale * (a[1] + at * c[1]);
+  n[0] = -b->inverse * (b_n + b->w_nt[0] * n[1] + b->w_nt[1] * n[2]);
+  n[0] = select_lanes(is_open | (n[0] < 0.0), (lanes){0}, n[0]);
+  const lanes t = sqrt_lanes(n[1] * n[1] + n[2] * n[2]), bound = b->mu * n[0], part = select_lanes(t > bound, bound / t, (lanes){0} + 1.0);
+  n[1] *= part, n[2] *= part;
+  for (int i = 0; i < 3; ++i) b->change[i] = d[i] = n[i] - r[i], b->r[i] = n[i];
+  scatter(b, 0, d, w);
+  scatter(b, 1, d, w);
+  const lanes d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], load = sqrt_lanes(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) / b->rho;
+  const lanes scaled = d2 / b->rho, speed = sqrt_lanes(d2) / b->rho;
+  double      sum = 0.0, most = 0.0;
+  for (int l = 0; l < LANES; ++l) {
+    const double limit = friction_speed_limit_of(b->limit[l], load[l], load_speed), ratio_l = speed[l] / limit;
+    sum += scaled[l];
+    most = ratio_l > most ? ratio_l : most;
+  }
+  *square = sum, *ratio = most;
+}
+
+static void wait_for_team(int n_threads)
+{
+  if (n_threads > 1) {
+#pragma omp barrier
+  }
+}
+
+/* A thread and its team. Every thread of the team calls the functions below with the same arguments otherwise. */
+typedef struct {
+  int thread, n;
+} member;
+
+static inline int64_t share_start(member m, int64_t first, int64_t end) { return first + (end - first) * m.thread / m.n; }
+static inline int64_t share_end(member m, int64_t first, int64_t end) { return first + (end - first) * (m.thread + 1) / m.n; }
+
+/* One sweep over an island. *square, *ratio: |d|^2 and the largest change over its limit, the same bits for every thread. */
+static void sweep_island(sweeps *s, const island *k, double beta, double gain, member m, double *square, double *ratio)
+{
+  for (int64_t i = STRIDE * share_start(m, k->first_body, k->end_body); i < STRIDE * share_end(m, k->first_body, k->end_body); ++i) {
+    const double ahead = beta * s->w_direction[i];
+    s->w_direction[i]  = gain * (s->w[i] - s->before[i]) + ahead;
+    s->before[i] = s->w[i] += ahead;
+  }
+  wait_for_team(m.n);
+  for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
+    const int64_t first = s->colour_start[c], end = s->colour_start[c + 1];
+    for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i)
+      sweep_block(s->block + i, s->w, beta, gain, s->p->load_speed, s->square + i, s->ratio + i);
+    wait_for_team(m.n);
+  }
+  double sum = 0.0, most = 0.0;
+  for (int64_t i = s->colour_start[k->first_colour]; i < s->colour_start[k->end_colour]; ++i) {
+    sum += s->square[i];
+    most = s->ratio[i] > most ? s->ratio[i] : most;
+  }
+  *square = sum, *ratio = most;
+}
+
+/* Recompute the velocities of an island from its impulses: rounding errors of many small changes must not decide convergence. */
+static void refresh_island(sweeps *s, const island *k, member m)
+{
+  const int64_t first_body = share_start(m, k->first_body, k->end_body), end_body = share_end(m, k->first_body, k->end_body);
+  wait_for_team(m.n);
+  memset(s->w + STRIDE * first_body, 0, (size_t)(STRIDE * (end_body - first_body)) * sizeof *s->w);
+  wait_for_team(m.n);
+  for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
+    const int64_t first = s->colour_start[c], end = s->colour_start[c + 1];
+    for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i)
+      for (int side = 0; side < 2; ++side) scatter(s->block + i, side, s->block[i].r, s->w);
+    wait_for_team(m.n);
+  }
+}
+
+/* The error of an island. NaN: a value is not finite. */
+static double evaluate_error(sweeps *s, const island *k, member m)
+{
+  const int64_t first = s->colour_start[k->first_colour], end = s->colour_start[k->end_colour];
+  for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i) {
+    const contact_block *b    = s->block + i;
+    lanes                velocity[3] = {b->q[0], b->q[1], b->q[2]};
+    double               most = 0.0;
+    gather(b, 0, s->w, velocity);
+    gather(b, 1, s->w, velocity);
+    for (int l = 0; l < LANES; ++l) {
+      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]}, u[3] = {velocity[0][l], velocity[1][l], velocity[2][l]};
+      double       F[3];
+      if (b->contact[l] < 0) continue;
+      cone_natural_map(b->mu[l], b->rho[l], u, r, F);
+      const double error = v3_norm(F) / (b->rho[l] * friction_speed_limit(s->p, b->contact[l], b->rho[l], r));
+      most               = !(error <= most) ? error : most; /* keeps NaN */
+      if (isnan(most)) break;
+    }
+    s->ratio[i] = most;
+  }
+  wait_for_team(m.n);
+  double most = 0.0;
+  for (int64_t i = first; i < end && !isnan(most); ++i) most = !(s->ratio[i] <= most) ? s->ratio[i] : most;
+  wait_for_team(m.n);
+  return most;
+}
+
+static void store_best(sweeps *s, const island *k, member m)
+{
+  const int64_t first = s->colour_start[k->first_colour], end = s->colour_start[k->end_colour];
+  for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i)
+    memcpy(s->block[i].best, s->block[i].r, sizeof s->block[i].best);
+}
+
+static int64_t least_sweeps(const sweeps *s, const island *k)
+{
+  const int64_t n = s->o->least_updates / k->n_contacts;
+  return n < 1 ? 1 : n > MOST_LEAST ? MOST_LEAST : n;
+}
+
+/* Sweep an island until its error is at most the tolerance. */
+static void solve_island(sweeps *s, island *k, member m)
+{
+  const int64_t least = least_sweeps(s, k), most = friction_most_iterations(s->o, MOST_SWEEPS);
+  const double  tolerance = s->o->tolerance * (1.0 - ROUNDING);
+  double        old = 0.0, beta = 0.0, gain = 0.0, best = INFINITY, marked = INFINITY;
+  int64_t       n = 0, mark = FIRST_MARK;
+  refresh_island(s, k, m);
+  if (m.thread == 0) k->status = FRICTION_ITERATIONS;
+  for (;;) {
+    double square, ratio;
+    sweep_island(s, k, beta, gain, m, &square, &ratio);
+    ++n;
+    beta = old > 0.0 && square <= old ? square / old : 0.0;
+    gain = beta > 0.0 ? 1.0 : 0.0;
+    old  = square;
+    if (!((ratio <= tolerance && n >= least) || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
+    refresh_island(s, k, m);
+    const double error = evaluate_error(s, k, m);
+    if (error < best) best = error, store_best(s, k, m);
+    if (m.thread == 0) {
+      if (error <= tolerance && n >= least) k->status = FRICTION_OK;
+      else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;
+      else if (timer_now() > s->end) k->status = FRICTION_TIME;
+      else if (stop_is_urgent()) k->status = FRICTION_STOPPED;
+      else if (n >= mark && best > STALL_RATIO * marked) k->status = FRICTION_STALLED;
+    }
+    if (n >= mark) mark = 2 * n, marked = best;
+    wait_for_team(m.n);
+    const bool is_over = k->status != FRICTION_ITERATIONS || n >= most;
+    wait_for_team(m.n);
+    if (is_over) break;
+  }
+  if (m.thread == 0) k->iterations = n, k->error = best;
+}
+
+/* Small islands are distributed over the threads, each one is solved by one thread. Large ones are solved by all threads in turn. */
+static void solve_islands(sweeps *s)
+{
+  const int n_threads = s->p->n < THREADED ? 1 : team_threads();
+  if (n_threads == 1) {
+    for (int64_t i = 0; i < s->n_islands; ++i) solve_island(s, s->island + i, (member){0, 1});
+    return;
+  }
+#pragma omp parallel num_threads(n_threads)
+  {
+    const member m = {omp_get_thread_num(), omp_get_num_threads()};
+    for (int64_t i = 0; i < s->n_islands; ++i)
+      if (s->island[i].n_contacts >= THREADED) solve_island(s, s->island + i, m);
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t i = 0; i < s->n_islands; ++i)
+      if (s->island[i].n_contacts < THREADED) solve_island(s, s->island + i, (member){0, 1});
+  }
+}
+
+/* Copy the best impulses to the order of the problem, in the tangents of the problem. */
+static void get_impulses(const sweeps *s, double *r)
+{
+  for (int64_t i = 0; i < s->n_blocks; ++i)
+    for (int l = 0; l < LANES; ++l) {
+      const contact_block *b = s->block + i;
+      if (b->contact[l] < 0) continue;
+      double *own = r + 3 * (int64_t)b->contact[l];
+      v3_set(own, b->best[0][l], b->turn[0][l] * b->best[1][l] - b->turn[1][l] * b->best[2][l],
+             b->turn[1][l] * b->best[1][l] + b->turn[0][l] * b->best[2][l]);
+    }
+}
+
+PetscErrorCode body_sweeps_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
+{
+  sweeps s = {.p = p, .o = o, .end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
+  PetscFunctionBegin;
+  PetscErrorCode code = sweeps_create(&s, r);
+  if (!code) {
+    solve_islands(&s);
+    get_impulses(&s, r);
+    friction_velocity(p, r, u);
+    out->status = FRICTION_OK;
+    for (int64_t i = 0; i < s.n_islands; ++i) { /* the worst island */
+      out->iterations = s.island[i].iterations > out->iterations ? s.island[i].iterations : out->iterations;
+      if (s.island[i].status != FRICTION_OK && (out->status == FRICTION_OK || s.island[i].status > out->status)) out->status = s.island[i].status;
+    }
+  }
+  sweeps_free(&s);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,32 @@
+/* Creep that the friction solver may leave in a scene without deformable bodies: the tolerance of formulation exact as a velocity.
+ *
+ * Impulses inside the cones and velocities that follow from them conserve momentum for any tolerance. What remains of an unconverged solution is a
+ * relative velocity at the contacts: creep where they stick, approach where they are closed or overlooked. A step therefore overlaps by at most
+ * this speed times dt. The accepted speed of a contact is, with L the size of the smaller body and v_rms the rms relative velocity of all contacts of the
+ * scene at the start of the step,
+ *
+ *    max_creep if given; otherwise  max(CREEP L, RELATIVE v_rms)
+ *
+ * and never more than 0.1 % of the contact's impulse over its mass (friction_speed_limit). Each step makes some sweeps even if the impulses of the last
+ * step are accepted, so that a scene at rest converges further with time. */
+#ifndef SS_SIM_STEP_STEP_CREEP_H
+#define SS_SIM_STEP_STEP_CREEP_H
+#include "optim/friction/friction.h"
+#include "sim/step/step_contacts.h"
+
+typedef struct {
+  double  max_creep; /* [m/s]; NaN: not given */
+  double *size;      /* [n_bodies] scene_body_size [m] */
+} step_creep;
+
+/* True if all bodies with unknowns are rigid or articulated. */
+bool step_creep_is_rigid(const scene *s);
+/* True if the accepted creep decides when friction is solved: no deformable bodies, and max_creep > 0 or neither max_creep nor a tolerance is given. */
+bool           step_creep_applies(const scene *s, double max_creep, const friction_options *o);
+PetscErrorCode step_creep_create(const scene *s, double max_creep, step_creep *c);
+void           step_creep_destroy(step_creep *c); /* accepts zeros */
+/* *limit [n] accepted speed of each contact [m/s], memory_free(*limit). l: layout at the start of the step. */
+PetscErrorCode step_creep_limits(const step_creep *c, step_contacts *contacts, const step_layout *l, double **limit);
+/* Contacts of an island that are updated in every step at least: about 0.05 ms. */
+enum { STEP_CREEP_UPDATES = 3000 };
+#endif

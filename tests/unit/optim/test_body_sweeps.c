@@ -1,0 +1,250 @@
+#include "friction_fixture.h"
+#include "core/math3.h"
+#include "core/team.h"
+#include "optim/friction/body_sweeps.h"
+#include <string.h>
+
+enum { SIZE = 6 };
+
+/* A scene of bodies with 6 unknowns, and what the sweeps require in addition. */
+typedef struct {
+  contact_scene scene;
+  delassus     *w;
+  int32_t      *body;
+  double       *limit, *r, *u;
+} pile;
+
+static void pile_finish(double limit, pile *p)
+{
+  contact_scene *s = &p->scene;
+  assert_ok(delassus_create_system(&s->M, &s->H, &p->w));
+  assert_ok(memory_alloc("bodies", s->M.n_rows, sizeof *p->body, &p->body));
+  assert_ok(memory_alloc("limits", s->n, sizeof *p->limit, &p->limit));
+  assert_ok(memory_alloc("r", 3 * s->n, sizeof *p->r, &p->r));
+  assert_ok(memory_alloc("u", 3 * s->n, sizeof *p->u, &p->u));
+  for (int64_t i = 0; i < s->M.n_rows; ++i) p->body[i] = (int32_t)(i / SIZE);
+  for (int64_t a = 0; a < s->n; ++a) p->limit[a] = limit;
+  delassus_set_bodies(p->w, p->body);
+}
+
+static void pile_create(uint64_t seed, int64_t n_bodies, int64_t n, double friction, double limit, pile *p)
+{
+  *p = (pile){0};
+  scene_create(seed, n_bodies, SIZE, SIZE - 1, n, friction, &p->scene);
+  pile_finish(limit, p);
+}
+
+static void pile_destroy(pile *p)
+{
+  delassus_destroy(&p->w);
+  MEMORY_FREE(&p->body, &p->limit, &p->r, &p->u);
+  scene_destroy(&p->scene);
+}
+
+static friction_problem problem_of(const pile *p)
+{
+  return (friction_problem){p->w, p->scene.n, p->scene.q, p->scene.mu, p->limit, 1.0};
+}
+
+static friction_result solve(pile *p, int64_t least_updates)
+{
+  const friction_problem problem = problem_of(p);
+  const friction_options o       = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .least_updates = least_updates};
+  friction_result        out     = {0};
+  assert_true(body_sweeps_apply(p->w));
+  assert_ok(body_sweeps_solve(&problem, &o, p->r, p->u, &out));
+  return out;
+}
+
+/* The remaining speed of every contact, from W r + q, is within the limit, and the impulses are in their cones. */
+static void assert_solved(const pile *p)
+{
+  const friction_problem problem = problem_of(p);
+  double                 speed, *u;
+  assert_ok(memory_alloc("u", 3 * p->scene.n, sizeof *u, &u));
+  friction_velocity(&problem, p->r, u);
+  for (int64_t i = 0; i < 3 * p->scene.n; ++i) assert_close(p->u[i], u[i], 1e-12 * (double)p->scene.n);
+  assert_true(friction_speed_error(&problem, p->r, u, &speed) <= 1.0);
+  assert_true(speed <= p->limit[0]);
+  for (int64_t a = 0; a < p->scene.n; ++a) {
+    const double *r = p->r + 3 * a;
+    assert_true(r[0] >= 0.0);
+    assert_true(hypot(r[1], r[2]) <= p->scene.mu[a] * r[0] * (1.0 + 1e-14));
+  }
+  memory_free(&u);
+}
+
+static void solutions_are_within_the_limit(void **state)
+{
+  const struct {
+    int64_t n_bodies, n;
+    double  friction;
+  } c[] = {{1, 1, 0.5}, {4, 7, 0.3}, {20, 25, 0.0}, {30, 31, 0.8}, {60, 58, 2.0}, {200, 230, 0.5}};
+  (void)state;
+  for (int k = 0; k < (int)(sizeof c / sizeof *c); ++k) {
+    pile p;
+    pile_create((uint64_t)k, c[k].n_bodies, c[k].n, c[k].friction, 1e-7, &p);
+    const friction_result out = solve(&p, 0);
+    assert_int_equal(out.status, FRICTION_OK);
+    assert_solved(&p);
+    pile_destroy(&p);
+  }
+  assert_no_leak();
+}
+
+/* W_TT with a ratio of eigenvalues of 1e-8 is solved in rotated tangents; the result is in those of the problem. */
+static void almost_singular_tangents(void **state)
+{
+  pile p = {0};
+  (void)state;
+  scene_create(3, 12, SIZE, SIZE - 1, 12, 0.5, &p.scene);
+  sparse_rows *H = &p.scene.H;
+  for (int64_t a = 0; a < 12; a += 2)
+    for (int64_t k = 0; k < H->start[3 * a + 2] - H->start[3 * a + 1]; ++k)
+      H->value[H->start[3 * a + 2] + k] = 0.7 * H->value[H->start[3 * a + 1] + k] + 1e-4 * H->value[H->start[3 * a + 2] + k];
+  pile_finish(1e-6, &p);
+  assert_int_equal(solve(&p, 0).status, FRICTION_OK);
+  assert_solved(&p);
+  pile_destroy(&p);
+  assert_no_leak();
+}
+
+/* A body with more contacts than there are colours. */
+static void a_hub_has_more_contacts_than_colours(void **state)
+{
+  enum { N = 150 };
+  pile p = {0};
+  (void)state;
+  scene_create(8, N + 1, SIZE, 2, N, 0.4, &p.scene);
+  sparse_rows *H   = &p.scene.H;
+  const int64_t nz = 3 * N * 2 * SIZE;
+  int32_t      *row, *col;
+  double       *value;
+  assert_ok(memory_alloc("rows", nz, sizeof *row, &row));
+  assert_ok(memory_alloc("columns", nz, sizeof *col, &col));
+  assert_ok(memory_alloc("values", nz, sizeof *value, &value));
+  for (int64_t k = 0; k < nz; ++k) {
+    const int64_t i = k / (2 * SIZE), j = k % (2 * SIZE);
+    row[k]   = (int32_t)i;
+    col[k]   = (int32_t)(j < SIZE ? j : (i / 3 + 1) * SIZE + j - SIZE); /* the first body and body a + 1 */
+    value[k] = scene_random(8, 7, (uint64_t)k);
+  }
+  sparse_rows_destroy(H);
+  assert_ok(sparse_rows_from_triplets("Jacobian", 3 * N, (N + 1) * SIZE, nz, row, col, value, H));
+  memory_free(&row), memory_free(&col), memory_free(&value);
+  pile_finish(1e-7, &p);
+  assert_int_equal(solve(&p, 0).status, FRICTION_OK);
+  assert_solved(&p);
+  pile_destroy(&p);
+  assert_no_leak();
+}
+
+/* Diagonal block matrix of a and b. */
+static void join(const sparse_rows *a, const sparse_rows *b, sparse_rows *out)
+{
+  const int64_t na = a->start[a->n_rows], n = na + b->start[b->n_rows];
+  int32_t      *row, *col;
+  double       *value;
+  assert_ok(memory_alloc("rows", n, sizeof *row, &row));
+  assert_ok(memory_alloc("columns", n, sizeof *col, &col));
+  assert_ok(memory_alloc("values", n, sizeof *value, &value));
+  for (int64_t i = 0; i < a->n_rows + b->n_rows; ++i) {
+    const sparse_rows *from = i < a->n_rows ? a : b;
+    const int64_t      own = i < a->n_rows ? i : i - a->n_rows, offset = i < a->n_rows ? 0 : na;
+    for (int64_t k = from->start[own]; k < from->start[own + 1]; ++k) {
+      row[offset + k] = (int32_t)i, col[offset + k] = (int32_t)(from->col[k] + (i < a->n_rows ? 0 : a->n_cols));
+      value[offset + k] = from->value[k];
+    }
+  }
+  assert_ok(sparse_rows_from_triplets("joined", a->n_rows + b->n_rows, a->n_cols + b->n_cols, n, row, col, value, out));
+  memory_free(&row), memory_free(&col), memory_free(&value);
+}
+
+/* The impulses of a pile have the same bits with another pile in the scene. */
+static void islands_are_independent(void **state)
+{
+  pile one, two, both = {0};
+  (void)state;
+  pile_create(11, 40, 44, 0.5, 1e-6, &one);
+  pile_create(12, 30, 36, 0.3, 1e-6, &two);
+  contact_scene *s = &both.scene;
+  *s               = (contact_scene){.n = one.scene.n + two.scene.n};
+  join(&one.scene.M, &two.scene.M, &s->M), join(&one.scene.H, &two.scene.H, &s->H);
+  assert_ok(memory_alloc("q", 3 * s->n, sizeof *s->q, &s->q));
+  assert_ok(memory_alloc("mu", s->n, sizeof *s->mu, &s->mu));
+  memcpy(s->q, one.scene.q, (size_t)(3 * one.scene.n) * sizeof *s->q);
+  memcpy(s->q + 3 * one.scene.n, two.scene.q, (size_t)(3 * two.scene.n) * sizeof *s->q);
+  for (int64_t a = 0; a < s->n; ++a) s->mu[a] = a < one.scene.n ? 0.5 : 0.3;
+  pile_finish(1e-6, &both);
+  const friction_result first = solve(&one, 0), second = solve(&two, 0), all = solve(&both, 0);
+  assert_true(first.iterations != second.iterations); /* each has its own convergence test */
+  assert_int_equal(all.iterations, first.iterations > second.iterations ? first.iterations : second.iterations);
+  assert_memory_equal(both.r, one.r, (size_t)(3 * one.scene.n) * sizeof *one.r);
+  assert_memory_equal(both.r + 3 * one.scene.n, two.r, (size_t)(3 * two.scene.n) * sizeof *two.r);
+  pile_destroy(&one), pile_destroy(&two), pile_destroy(&both);
+  assert_no_leak();
+}
+
+/* A large island and many small ones. */
+static void bits_do_not_depend_on_threads(void **state)
+{
+  const int threads[] = {1, 2, 3, 7};
+  double   *r         = NULL;
+  pile      p;
+  (void)state;
+  pile_create(21, 2200, 2300, 0.5, 1e-5, &p);
+  for (int t = 0; t < 4; ++t) {
+    team_set_threads(threads[t]);
+    memset(p.r, 0, (size_t)(3 * p.scene.n) * sizeof *p.r);
+    assert_int_equal(solve(&p, 0).status, FRICTION_OK);
+    if (t == 0) assert_ok(memory_copy("r", 3 * p.scene.n, sizeof *r, p.r, &r));
+    else assert_memory_equal(p.r, r, (size_t)(3 * p.scene.n) * sizeof *r);
+  }
+  team_set_threads(0);
+  assert_solved(&p);
+  memory_free(&r);
+  pile_destroy(&p);
+  assert_no_leak();
+}
+
+/* From a solution, the given number of contacts is updated all the same, and the error falls further. */
+static void least_updates_improve_a_solution(void **state)
+{
+  pile   p;
+  double before, after;
+  (void)state;
+  pile_create(5, 30, 33, 0.5, 1e-3, &p);
+  const friction_problem problem = problem_of(&p);
+  (void)solve(&p, 0);
+  (void)friction_speed_error(&problem, p.r, p.u, &before);
+  const friction_result out = solve(&p, 660);
+  (void)friction_speed_error(&problem, p.r, p.u, &after);
+  assert_true(out.iterations >= 20);
+  assert_true(before > 0.0 && after < 0.1 * before);
+  pile_destroy(&p);
+  assert_no_leak();
+}
+
+static void undefined_where_bodies_are_unknown_or_large(void **state)
+{
+  contact_scene s;
+  delassus     *w;
+  int32_t       body[24];
+  (void)state;
+  scene_create(1, 2, 12, 3, 5, 0.5, &s); /* two bodies with 12 unknowns */
+  assert_ok(delassus_create_system(&s.M, &s.H, &w));
+  assert_false(body_sweeps_apply(w));
+  for (int i = 0; i < 24; ++i) body[i] = i / 12;
+  delassus_set_bodies(w, body);
+  assert_false(body_sweeps_apply(w));
+  for (int i = 0; i < 24; ++i) body[i] = i / 6; /* but their mass couples them */
+  assert_false(body_sweeps_apply(w));
+  delassus_destroy(&w);
+  scene_destroy(&s);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(solutions_are_within_the_limit), cmocka_unit_test(almost_singular_tangents),
+          cmocka_unit_test(a_hub_has_more_contacts_than_colours), cmocka_unit_test(islands_are_independent),
+          cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(least_updates_improve_a_solution),
+          cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
