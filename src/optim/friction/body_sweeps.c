@@ -19,10 +19,10 @@ enum {
   THREADED         = 2000, /* contacts of an island that is solved by all threads */
   MOST_SWEEPS      = 10000,
   FIRST_MARK       = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
-  MOST_LEAST       = 50,   /* largest number of sweeps that every island makes */
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
 static const double ROUNDING = 1e-6;
+static const double TIGHT       = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
 static const double STALL_RATIO = 0.7; /* of the best errors at two marks */
 
 /* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
@@ -37,7 +37,8 @@ typedef struct {
   lanes   G[2][3][WIDTH];
   lanes   q[3], r[3], change[3], direction[3]; /* change and direction: d and p */
   lanes   alpha;                               /* sliding coefficient */
-  lanes   w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, limit;
+  /* w_nn includes the compliance */
+  lanes   compliance, w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, limit;
   lanes   turn[2]; /* cosine and sine of the rotation of the tangents */
   lanes   best[3];
 } contact_block;
@@ -248,8 +249,11 @@ static void fill_lane(const sweeps *s, const setup *t, int64_t a, const double *
 {
   const friction_problem *p = s->p;
   one_contact             one;
-  double                  G[3 * WIDTH], x[3], own[3], W[9] = {0};
-  one_contact_prepare(delassus_diagonal(p->W) + 9 * a, p->mu[a], &one);
+  double                  G[3 * WIDTH], x[3], own[3], W[9];
+  m3_copy(W, delassus_diagonal(p->W) + 9 * a);
+  if (p->compliance) W[0] += p->compliance[a];
+  one_contact_prepare(W, p->mu[a], &one);
+  memset(W, 0, sizeof W);
   v3_copy(x, p->q + 3 * a);
   cone_project(p->mu[a], r + 3 * a, own);
   rotate_tangents(&one, x), rotate_tangents(&one, own);
@@ -268,6 +272,7 @@ static void fill_lane(const sweeps *s, const setup *t, int64_t a, const double *
   b->w_tt[0][l] = W[4], b->w_tt[1][l] = W[5], b->w_tt[2][l] = W[8];
   for (int i = 0; i < 2; ++i) b->w_nt[i][l] = one.w_nt[i], b->slope[i][l] = one.slope[i];
   for (int i = 0; i < 4; ++i) b->s[i][l] = one.s[i];
+  b->compliance[l] = p->compliance ? p->compliance[a] : 0.0;
   b->w_nn[l] = one.w_nn, b->inverse[l] = one.inverse, b->tau[l] = one.tau, b->delta[l] = one.delta, b->stick[l] = one.stick;
   b->mu[l] = one.mu, b->rho[l] = one.rho, b->limit[l] = p->speed_limit[a];
   b->turn[0][l] = one.turn[0], b->turn[1][l] = one.turn[1];
@@ -410,7 +415,7 @@ static void sweep_block(contact_block *restrict b, double *restrict w, double be
   }
   gather(b, 0, w, u);
   gather(b, 1, w, u);
-  const lanes b_n = u[0] - (b->w_nn * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
+  const lanes b_n = u[0] - ((b->w_nn - b->compliance) * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
   const lanes b_1 = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
   const lanes b_2 = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
   const lanes c[2] = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
@@ -511,7 +516,7 @@ static double evaluate_error(sweeps *s, const island *k, member m)
     gather(b, 0, s->w, velocity);
     gather(b, 1, s->w, velocity);
     for (int l = 0; l < LANES; ++l) {
-      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]}, u[3] = {velocity[0][l], velocity[1][l], velocity[2][l]};
+      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]}, u[3] = {velocity[0][l] + b->compliance[l] * r[0], velocity[1][l], velocity[2][l]};
       double       F[3];
       if (b->contact[l] < 0) continue;
       cone_natural_map(b->mu[l], b->rho[l], u, r, F);
@@ -537,8 +542,8 @@ static void store_best(sweeps *s, const island *k, member m)
 
 static int64_t least_sweeps(const sweeps *s, const island *k)
 {
-  const int64_t n = s->o->least_updates / k->n_contacts;
-  return n < 1 ? 1 : n > MOST_LEAST ? MOST_LEAST : n;
+  const int64_t n = s->o->least_work / (k->n_contacts * k->n_contacts);
+  return n < 1 ? 1 : n;
 }
 
 /* Sweep an island until its error is at most the tolerance. */
@@ -557,12 +562,13 @@ static void solve_island(sweeps *s, island *k, member m)
     beta = old > 0.0 && square <= old ? square / old : 0.0;
     gain = beta > 0.0 ? 1.0 : 0.0;
     old  = square;
-    if (!((ratio <= tolerance && n >= least) || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
+    const double wanted = n >= least ? tolerance : TIGHT * tolerance;
+    if (!(ratio <= wanted || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
     refresh_island(s, k, m);
     const double error = evaluate_error(s, k, m);
     if (error < best) best = error, store_best(s, k, m);
     if (m.thread == 0) {
-      if (error <= tolerance && n >= least) k->status = FRICTION_OK;
+      if (error <= wanted) k->status = FRICTION_OK;
       else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;
       else if (timer_now() > s->end) k->status = FRICTION_TIME;
       else if (stop_is_urgent()) k->status = FRICTION_STOPPED;

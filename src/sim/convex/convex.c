@@ -18,12 +18,14 @@
 #include "sim/step/step_stages.h"
 #include "discretize/mpm/mpm_domain.h"
 #include "optim/friction/anderson.h"
+#include "optim/friction/body_sweeps.h"
 #include "optim/friction/sparse_direct.h"
 #include "optim/sap/sap_law.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
 #include "sim/step/nonlinear.h"
 #include "sim/step/step_contacts.h"
+#include "sim/step/step_creep.h"
 #include "sim/step/step_motion.h"
 #include "sim/scene/scene_overlap_check.h"
 #include <math.h>
@@ -35,6 +37,8 @@ typedef struct {
   const newton_options *newton;
   linear_solver        *motion_solver, *contact_solver, *newton_solver; /* free motion; convex problems; motion with contact */
   double                max_depth;                                      /* of resting contacts without a given stiffness [m] */
+  step_creep            creep;                                          /* for scenes that body_sweeps.h solves */
+  bool                  uses_sweeps;
   bool                 *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
 } convex;
 
@@ -50,6 +54,7 @@ typedef struct {
   double            *v_free;        /* [n] */
   anderson           past;          /* of the iteration for Coulomb's law */
   double            *next, *weight; /* [n_contacts] */
+  double            *speed_limit;   /* [n_contacts] accepted creep, see step_outcome; NULL: 0 */
   double             n_unconverged; /* in the last linearised problem: contacts that violate Coulomb's law, plus 1 if it is not solved */
   step_report       *report;
 } convex_attempt;
@@ -63,7 +68,7 @@ static void convex_finish(void *context)
   convex_constraints_destroy(&p->constraints);
   sparse_rows_destroy(&p->J);
   anderson_destroy(&p->past);
-  MEMORY_FREE(&p->v_free, &p->next, &p->weight);
+  MEMORY_FREE(&p->v_free, &p->next, &p->weight, &p->speed_limit);
 }
 
 /* motion.right = m - J^T r with these impulses [n_terms][3], at the last evaluation of motion. */
@@ -223,6 +228,74 @@ static int64_t record_solver_result(const convex *c, const sap_result *result, s
 
 enum { MEMORY = 6 }; /* earlier differences in Anderson's acceleration of the iteration for Coulomb's law */
 
+enum { MOST_SWEEPS = 4000 };
+
+/* v = v_free + A^-1 J^T r. */
+static PetscErrorCode velocities_of(const convex_attempt *p, const delassus *W, const double *r, double *v)
+{
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < p->unknowns.n; ++i) v[i] = 0.0;
+  for (int64_t i = 0; i < 3 * p->contacts.n; ++i)
+    for (int64_t k = p->J.start[i]; k < p->J.start[i + 1]; ++k) v[p->J.col[k]] += p->J.value[k] * r[i];
+  PetscCall(delassus_solve(W, v, v));
+  for (int64_t i = 0; i < p->unknowns.n; ++i) v[i] += p->v_free[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solve the Coulomb problem with W, see solve_by_sweeps. r, u [n][3], q [n][3], compliance [n]: work. */
+static PetscErrorCode run_sweeps(convex_attempt *p, delassus *W, double *r, double *u, double *q, double *compliance, friction_result *result)
+{
+  convex_contacts   *c       = &p->contacts;
+  const step_layout *l       = &p->c->frame.layout;
+  double            *shift   = p->c->frame.contacts.shift;
+  friction_problem   problem = {W, c->n, q, NULL, p->speed_limit, compliance, l->acceleration_scale * l->dt};
+  friction_options   options = {
+        .error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .max_iterations = MOST_SWEEPS, .least_work = STEP_CREEP_WORK};
+  double *mu = p->next;
+  PetscFunctionBegin;
+  for (int64_t a = 0; a < c->n; ++a) mu[a] = c->law[a].mu;
+  problem.mu = mu;
+  sparse_rows_apply(&p->J, p->v_free, q);
+  convex_contacts_coulomb_problem(shift, c, q, compliance);
+  memcpy(r, c->r_previous, (size_t)(3 * c->n) * sizeof *r);
+  PetscCall(body_sweeps_solve(&problem, &options, r, u, result));
+  convex_contacts_adopt(r, u, shift, p->next, c);
+  PetscCall(velocities_of(p, W, r, p->motion.v));
+  sparse_rows_apply(&p->J, p->motion.v, c->u);
+  for (int64_t i = 0; i < 3 * c->n; ++i) c->u[i] += c->known[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coulomb's law with the compliance of the contacts is the limit of the iteration in solve_contact. For rigid bodies without constraints sweeps find it
+ * directly, to the accepted creep. *is_solved false: not applicable or not converged; then motion.v, the impulses and the shifts are an initial guess. */
+static PetscErrorCode solve_by_sweeps(convex_attempt *p, bool *is_solved, step_report *report)
+{
+  const convex_options *o      = p->c->options;
+  const int64_t         n      = p->contacts.n;
+  delassus             *W      = NULL;
+  int32_t              *bodies = NULL;
+  double               *r = NULL, *u = NULL, *q = NULL, *compliance = NULL;
+  friction_result       result = {0};
+  PetscFunctionBegin;
+  *is_solved = false;
+  if (!p->c->uses_sweeps || p->constraints.n > 0 || n == 0 || o->law != SAP_REGULARISED || o->max_coulomb_iterations == 1)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code = step_creep_bodies(&p->unknowns, &p->c->frame.layout, &bodies);
+  if (!code) code = delassus_create_system(&p->motion.A, &p->J, &W);
+  if (!code) delassus_set_bodies(W, bodies);
+  if (!code && body_sweeps_apply(W)) {
+    code = MEMORY_ALLOC("Coulomb's law", ARRAY(r, 3 * n), ARRAY(u, 3 * n), ARRAY(q, 3 * n), ARRAY(compliance, n));
+    if (!code && !p->speed_limit) code = step_creep_limits(&p->c->creep, &p->c->frame.contacts, &p->c->frame.layout, &p->speed_limit);
+    if (!code) code = run_sweeps(p, W, r, u, q, compliance, &result);
+    *is_solved = !code && result.status == FRICTION_OK;
+    report->linear_iterations += result.iterations;
+  }
+  delassus_destroy(&W);
+  MEMORY_FREE(&bodies, &r, &u, &q, &compliance);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
  * Coulomb's law (max_coulomb_iterations > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
  * [Cadoux2009], convex in each pass. The loads of the contacts of one patch depend on differences of mu |u_T| that are small compared with
@@ -240,9 +313,12 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem              problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known, p->terms, p->motion.front, &columns,
                                       p->motion.is_iterative ? &p->motion.by_products.operator: NULL, guess, p->c->contact_solver };
+  bool                     is_solved;
   timer_begin(TIMER_FRICTION);
   anderson_reset(&p->past);
-  for (int64_t k = 1;; ++k) {
+  PetscCall(solve_by_sweeps(p, &is_solved, report));
+  p->n_unconverged = 0.0;
+  for (int64_t k = 1; !is_solved; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
     n_unsolved        = record_solver_result(p->c, &result, status, report);
     problem.predicted = NULL;
@@ -256,7 +332,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
     for (int64_t a = 0; a < c->n; ++a) next[a] = fmax(0.0, next[a]);
     convex_contacts_shift(next, shift, c);
   }
-  p->n_unconverged = (double)(n_open + n_unsolved);
+  if (!is_solved) p->n_unconverged = (double)(n_open + n_unsolved);
   timer_end(TIMER_FRICTION);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -404,7 +480,7 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_r
 {
   PetscFunctionBegin;
   const convex_options *o   = p->c->options;
-  const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
+  const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale, .creep = p->speed_limit};
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   const spring_energy energy = convex_contacts_energy(o, &p->c->frame, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
@@ -490,6 +566,7 @@ static void convex_destroy(formulation *f)
   linear_solver_destroy(&c->motion_solver);
   linear_solver_destroy(&c->contact_solver);
   linear_solver_destroy(&c->newton_solver);
+  step_creep_destroy(&c->creep);
   memory_free(&c->tries_exact);
 }
 
@@ -510,6 +587,8 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_has_projected_tangent(s->systems[i]);
   if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
   for (int i = 0; i < s->n_systems && is_any; ++i) c->tries_exact[i] = mpm_domain_has_projected_tangent(s->systems[i]);
+  c->uses_sweeps = step_creep_is_rigid(s);
+  if (c->uses_sweeps) PetscCall(step_creep_create(s, c->options->max_creep, &c->creep));
   convex_constraints_take_over(s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -65,6 +65,8 @@ static double pair_period(double min_contact_period, const convex_contacts *c, c
   return sqrt(fmin(square, limit));
 }
 
+static const double MAX_CREEP = 1e-6; /* default of max_creep [m/s] */
+
 static double relaxation_time(const convex_options *o, double dt) { return isnan(o->relaxation_time) ? dt : o->relaxation_time; }
 
 static void make_laws(const convex_options *o, const step_frame *f, const sparse_rows *J, const double *inverse, const double *u0,
@@ -166,19 +168,20 @@ static void sliding_of(const convex_contacts *c, int64_t a, double x[2])
 
 int64_t convex_contacts_compare(const convex_options *o, const double *shift, convex_contacts *c, double *target)
 {
-  int64_t n = 0;
+  const double creep = isnan(o->max_creep) ? MAX_CREEP : o->max_creep;
+  int64_t      n     = 0;
   for (int64_t a = 0; a < c->n; ++a) c->largest[a] = 0.0;
   for (int64_t a = 0; a < c->n; ++a) c->largest[c->pair[a]] = fmax(c->largest[c->pair[a]], c->r[3 * a]);
   for (int64_t a = 0; a < c->n; ++a) {
     const sap_contact *law  = c->law + a;
-    const double       load = law->R_n * c->largest[c->pair[a]], least = fmax(o->coulomb_tolerance * load, 1e-3 * o->max_creep);
+    const double       load = law->R_n * c->largest[c->pair[a]], least = fmax(o->coulomb_tolerance * load, 1e-3 * creep);
     double             x[2], u[2];
     target[a] = 0.0;
     sliding_of(c, a, x);
     tangential(c, a, u);
     target[a] = law->mu * hypot(x[0], x[1]);
     if (!(c->r[3 * a] > 0.0) && c->u[3 * a] - shift[a] >= law->bias - least) continue; /* separated: correct with any shift */
-    n += fabs(target[a] - shift[a]) > least || (sticks(c, a) && hypot(u[0], u[1]) > o->max_creep);
+    n += fabs(target[a] - shift[a]) > least || (sticks(c, a) && hypot(u[0], u[1]) > creep);
   }
   return n;
 }
@@ -194,6 +197,25 @@ void convex_contacts_shift(const double *next, double *shift, convex_contacts *c
       c->anchor[2 * a + i] = r;
     }
   }
+}
+
+void convex_contacts_coulomb_problem(const double *shift, const convex_contacts *c, double *q, double *compliance)
+{
+  for (int64_t a = 0; a < c->n; ++a) {
+    const sap_contact *law = c->law + a;
+    q[3 * a] += c->known[3 * a] - shift[a] - law->bias;
+    for (int i = 0; i < 2; ++i) q[3 * a + 1 + i] += c->known[3 * a + 1 + i] + law->R_t * c->anchor[2 * a + i];
+    compliance[a] = law->R_n;
+  }
+}
+
+void convex_contacts_adopt(const double *r, const double *u, double *shift, double *next, convex_contacts *c)
+{
+  for (int64_t a = 0; a < c->n; ++a) {
+    v3_copy(c->r + 3 * a, r + 3 * a);
+    next[a] = r[3 * a] > 0.0 && sap_law_slides(c->law + a, r + 3 * a) ? c->law[a].mu * hypot(u[3 * a + 1], u[3 * a + 2]) : 0.0;
+  }
+  convex_contacts_shift(next, shift, c);
 }
 
 void convex_contacts_evaluate(const convex_options *o, const double *shift, convex_contacts *c)

@@ -32,6 +32,11 @@ int64_t convex_contacts_compare(const convex_options *o, const double *shift, co
 /* One fixed-point iteration towards Coulomb's law: set shift [n] to next [n], and the anchors to the friction impulses. The shift is added
  * to the normal velocity. Without it the regularised law opens sliding contacts with mu |u_T|. */
 void convex_contacts_shift(const double *next, double *shift, convex_contacts *c);
+/* The limit of this iteration directly: Coulomb's law with the compliance R_n of the normals. q [n][3] in: J v_free; out: relative velocities without impulses
+ * minus the bias; compliance [n]. */
+void convex_contacts_coulomb_problem(const double *shift, const convex_contacts *c, double *q, double *compliance);
+/* Set impulses, shift and anchors to a solution r, u [n][3] of this problem. next [n]: work. c->u is not set. */
+void convex_contacts_adopt(const double *r, const double *u, double *shift, double *next, convex_contacts *c);
 /* Evaluate c->x and c->scale from impulses c->r and velocities c->u, and remove the anchors from c->u. c->u still includes `shift` [n] in its normal
  * components. */
 void convex_contacts_evaluate(const convex_options *o, const double *shift, convex_contacts *c);

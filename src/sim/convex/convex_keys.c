@@ -61,9 +61,10 @@ static const key_spec keys[] = {
   {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
    .is_optional = true, .min = 0, .max = INFINITY,
    .only_if = {"law", "regularised"}, .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
-  {.name = "max_creep", .type = KEY_REAL, .offset = offsetof(convex_options, max_creep), .unit = "m/s", .fallback = "1.0e-6", .min = 0, .max = INFINITY,
+  {.name = "max_creep", .type = KEY_REAL, .offset = offsetof(convex_options, max_creep), .unit = "m/s", .is_optional = true, .min = 0, .max = INFINITY,
    .is_open = true, .only_if = {"law", "regularised"},
-   .help = "law: regularised: the convex problem is repeated until no sticking contact moves faster than this. Contacts at rest do not move at all"},
+   .help = "law: regularised: contact is solved until no sticking contact moves faster than this. 1e-6 m/s if not given; without deformable bodies as "
+           "solver.exact.max_creep"},
   {.name = "max_static_penetration", .type = KEY_REAL, .offset = offsetof(convex_options, max_static_penetration), .fallback = "1.0e-4", .min = 0, .max = 1,
    .is_open = true,
    .help = "largest depth of resting contacts without a given stiffness, relative to the smallest body (radius of its bounding sphere, four spacings of "

@@ -31,21 +31,6 @@ void step_coulomb_destroy(step_coulomb *p)
   MEMORY_FREE(&p->g, &p->full, &p->y, &p->dy, &p->right, &p->body, &p->speed_limit, &p->v_detected);
 }
 
-/* p->body from the blocks of the systems. */
-static PetscErrorCode number_bodies(step_coulomb *p)
-{
-  const scene *s = p->frame->layout.scene;
-  int32_t      k = 0;
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("bodies of the unknowns", p->n, sizeof *p->body, &p->body));
-  for (int64_t i = 0; i < p->n; ++i) {
-    const int64_t block = (p->unknowns.is_all ? i : p->unknowns.own[i]) / 3;
-    while (k + 1 < s->n_systems && s->systems[k + 1]->first_block <= block) ++k;
-    p->body[i] = k;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Initialise a step whose contacts have been detected: velocities of its start, impulses of the last step. */
 static PetscErrorCode initialise_problem(step_coulomb *p)
 {
@@ -61,8 +46,9 @@ static PetscErrorCode initialise_problem(step_coulomb *p)
   step_impulses_guess(&p->frame->record.known, &p->frame->contacts.rows, step_contacts_spots(&p->frame->contacts), l->dt, guess);
   PetscErrorCode code = 0;
   if (p->options->creep) code = step_creep_limits(p->options->creep, &p->frame->contacts, l, &p->speed_limit);
+  if (!code && p->options->creep) step_creep_add_slack(p->options->creep, p->speed_limit, &p->frame->contacts);
   if (!code) code = step_working_set_create(&p->frame->contacts, l->v0, guess, p->options->creep != NULL, &p->set);
-  if (!code && p->options->creep) code = number_bodies(p);
+  if (!code && p->options->creep) code = step_creep_bodies(&p->unknowns, l, &p->body);
   memory_free(&guess);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,11 +149,11 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
     for (int64_t i = 0; i < s->n; ++i) s->q[3 * i] += s->shift[i];
     if (o->keep_problem) PetscCall(o->keep_problem(o->context, p->W, s->n, p->y, s->q, s->mu, s->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
-    const friction_problem problem = {p->W, s->n, s->q, s->mu, p->speed_limit, p->frame->layout.acceleration_scale * p->frame->layout.dt};
+    const friction_problem problem = {p->W, s->n, s->q, s->mu, p->speed_limit, NULL, p->frame->layout.acceleration_scale * p->frame->layout.dt};
     friction_options       options = *o->friction;
     options.tolerance              = now->tolerance;
     options.enough                 = o->friction_stall_tolerance;
-    if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_updates = STEP_CREEP_UPDATES;
+    if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_work = STEP_CREEP_WORK;
     const bool is_last = now->tolerance <= last_tolerance(p);
     if (!is_last && options.max_iterations == 0) options.max_iterations = INEXACT_ITERATIONS;
     timer_begin(TIMER_FRICTION);

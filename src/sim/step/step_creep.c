@@ -5,6 +5,8 @@
 
 /* [1/s] of the size of the smaller body; share of the rms relative velocity of the contacts */
 static const double CREEP = 1e-4, RELATIVE = 1e-2;
+/* Of the speed that gravity adds in a step, in the search for a static equilibrium. */
+static const double PRECISE = 1e-6;
 
 bool step_creep_is_rigid(const scene *s)
 {
@@ -29,7 +31,7 @@ PetscErrorCode step_creep_create(const scene *s, double max_creep, step_creep *c
 
 void step_creep_destroy(step_creep *c) { memory_free(&c->size); }
 
-PetscErrorCode step_creep_limits(const step_creep *c, step_contacts *contacts, const step_layout *l, double **limit)
+PetscErrorCode step_creep_limits(const step_creep *c, const step_contacts *contacts, const step_layout *l, double **limit)
 {
   const int64_t       n    = step_contacts_size(contacts);
   const contact_spot *spot = step_contacts_spots(contacts);
@@ -44,8 +46,30 @@ PetscErrorCode step_creep_limits(const step_creep *c, step_contacts *contacts, c
   for (int64_t i = 0; i < n; ++i) {
     const double size = fmin(c->size[spot[i].body_a], c->size[spot[i].body_b]), of_size = isfinite(size) ? CREEP * size : 0.0;
     (*limit)[i]       = isnan(c->max_creep) ? fmax(fmax(of_size, relative), STEP_LEAST_SLIP / l->dt) : c->max_creep;
-    const double slack = fmin((*limit)[i], of_size);
+    if (l->is_precise) (*limit)[i] = fmin((*limit)[i], PRECISE * l->acceleration_scale * l->dt);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void step_creep_add_slack(const step_creep *c, const double *limit, step_contacts *contacts)
+{
+  const contact_spot *spot = step_contacts_spots(contacts);
+  for (int64_t i = 0; i < step_contacts_size(contacts); ++i) {
+    const double slack = fmin(limit[i], CREEP * fmin(c->size[spot[i].body_a], c->size[spot[i].body_b]));
     contacts->shift[i] -= fmax(-slack, fmin(contacts->shift[i], slack));
+  }
+}
+
+PetscErrorCode step_creep_bodies(const step_unknowns *u, const step_layout *l, int32_t **of_unknown)
+{
+  const scene *s = l->scene;
+  int32_t      k = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("bodies of the unknowns", u->n, sizeof **of_unknown, of_unknown));
+  for (int64_t i = 0; i < u->n; ++i) {
+    const int64_t block = (u->is_all ? i : u->own[i]) / 3;
+    while (k + 1 < s->n_systems && s->systems[k + 1]->first_block <= block) ++k;
+    (*of_unknown)[i] = k;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
