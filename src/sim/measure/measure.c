@@ -194,7 +194,7 @@ static int check_name(const subject *s, const char *key, const char *name)
   for (int i = 0; i < s->scene->n_bodies && n < 255; ++i) {
     const scene_body *one = &s->scene->bodies[i];
     if (one->whole < 0 && i > 0 && one->entry == s->scene->bodies[i - 1].entry) continue; /* further copies */
-    names[n++] = one->whole < 0 ? one->entry : one->name;
+    names[n++] = scene_shared_name(s->scene, i);
   }
   const char *nearest = diagnostics_nearest(name, n, names);
   diagnostics_add_under(s->d, s->item->node, s->path, key, "no body is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",

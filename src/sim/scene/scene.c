@@ -322,7 +322,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   }
   for (int i = 0; i < s->n_bodies; ++i) {
     char path[300];
-    snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
+    snprintf(path, sizeof path, "bodies.%s", scene_shared_name(s, i));
     rotation_step_warn(s->bodies[i].body, path, options->time->step, s->warnings);
   }
   *out = s;
@@ -572,7 +572,7 @@ static void check_pair_name(const scene *s, const key_item *item, const char *na
   for (int i = 0; i < s->n_bodies; ++i) {
     if (is_named(s, i, name)) return;
     if (i > 0 && is_same_entry(s, i - 1, i)) continue;
-    if (n < 255) names[n++] = s->bodies[i].whole < 0 ? s->bodies[i].entry : s->bodies[i].name;
+    if (n < 255) names[n++] = scene_shared_name(s, i);
     if (n < 255 && s->bodies[i].material) names[n++] = s->bodies[i].material->name;
   }
   const char *nearest = diagnostics_nearest(name, n, names);

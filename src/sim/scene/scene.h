@@ -55,7 +55,12 @@ int            scene_find_body(const scene *s, const char *name); /* index; -1: 
 typedef struct {
   int first, n;
 } body_range;
-body_range         scene_find_bodies(const scene *s, const char *name);
+body_range scene_find_bodies(const scene *s, const char *name);
+/* Name of body i in warnings: all copies of an entry have the name of the entry, so that they share a warning. */
+static inline const char *scene_shared_name(const scene *s, int i)
+{
+  return s->bodies[i].whole < 0 ? s->bodies[i].entry : s->bodies[i].name;
+}
 static inline bool body_range_has(body_range r, int i) { return i >= r.first && i < r.first + r.n; }
 /* Entry of body i in the job, for the position of errors. */
 const document_node *scene_body_node(const scene *s, int i);
