@@ -23,7 +23,7 @@ UNIT_BIN  := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
 STATIC    := $(B)/libstickslip.a
 SHARED    := $(B)/libstickslip.so.$(VERSION)
 
-.PHONY: all run test bench bench-build bench-other bench-ccd bench-friction bench-sap bench-box bench-assembly bench-convex check-format check-documents coverage validate validate-sweep matrix plots install uninstall clean help check-layers format lint unit integration setup-build setup-test shared
+.PHONY: all run test bench bench-build bench-other bench-piles bench-ccd bench-friction bench-sap bench-box bench-assembly bench-convex check-format check-documents coverage validate validate-sweep matrix plots install uninstall clean help check-layers format lint unit integration setup-build setup-test shared
 all: $(B)/stickslip build/compile_commands.json
 	@mkdir -p build && ln -sfn $(notdir $(B))/stickslip build/stickslip
 # How each file is compiled, for editors (clangd finds it in build/) and clang-tidy
@@ -140,6 +140,10 @@ bench-build: all $(BENCH_BIN)
 bench-other: setup-build
 	@$(MAKE) --no-print-directory $(B)/bench/other/stickslip
 	@echo "== other engines"; B=$(B) sh validation/bench/other/run.sh
+# Piles of rigid bodies here and in ODE, Bullet and MuJoCo, those of them that are installed; SIZES="5 10": edges of the cubes of bodies
+bench-piles: setup-build
+	@$(MAKE) --no-print-directory -j2 all
+	@B=$(B) sh validation/bench/piles/run.sh
 # DATA: a folder of queries with known results, in the format of the header of validation/bench/bench_ccd.c; a missed one fails
 bench-ccd: setup-build
 	@$(MAKE) --no-print-directory $(B)/bench/bench_ccd
@@ -240,6 +244,7 @@ help:
 	@echo "make bench-convex   scenes of Table I of the convex paper: seconds a step, contacts (an hour)"
 	@echo "make bench-assembly   time and failures of friction solvers against nu, for every model of rods"
 	@echo "make bench-box  quadratic programs with bounds, as pressure brings them, beside PETSc's solvers (minutes)"
+	@echo "make bench-piles  piles of balls and cubes in stickslip and in ODE, Bullet and MuJoCo, where installed"
 	@echo "make bench-friction  DATA=FOLDER: solvers of exact friction on FCLIB files, beside those of Siconos where installed"
 	@echo "make validate   cases with known results; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make validate-sweep  64 columns of sand, here and through SLURM, against experiments (ten minutes)"

@@ -45,12 +45,8 @@ static double reported_friction_error(const friction_options *o, const step_repo
 static rejected_error contact_error(const formulation_ops *ops, const solver_options *o, const step_report *report)
 {
   if (ops->report & REPORT_CONVEX)
-    return (rejected_error){"error of the contact problem",
-                            report->gradient,
-                            "",
-                            o->convex->sap.tolerance,
-                            o->convex->stall_tolerance,
-                            "solver.convex.tolerance",
+    return (rejected_error){"error of the contact problem",        report->gradient,           "",
+                            sap_tolerance(&o->convex->sap),        o->convex->stall_tolerance, "solver.convex.tolerance",
                             "solver.convex.expert.stall_tolerance"};
   if (report->friction_speed_ratio > 0.0)
     return (rejected_error){"velocity error of the friction problem",
@@ -63,7 +59,7 @@ static rejected_error contact_error(const formulation_ops *ops, const solver_opt
   return (rejected_error){"error of the friction problem",
                           reported_friction_error(o->friction, report),
                           "",
-                          friction_tolerance(o->friction),
+                          solver_friction_tolerance(o->friction),
                           o->exact->friction_stall_tolerance,
                           "solver.friction.tolerance",
                           "solver.exact.expert.friction_stall_tolerance"};

@@ -2,21 +2,26 @@
  *
  * Edge (p, d) and edge (y, e) of the polyhedron have a contact if the closest points of their lines lie inside both, and the unit vector n = +-
  * d x e lies between the outward normals of the two faces of the polyhedron, and -n between those of the obstacle. The gap is n . (x - y),
- * negative if the edges have crossed. An edge that has crossed several edges of one polyhedron keeps the contacts with the smallest depth. */
+ * negative if the edges have crossed. An edge that has crossed several edges of one polyhedron keeps the contacts with the smallest depth.
+ *
+ * If the two bodies move farther than the margin relative to each other, a feature without contact at the start of the step is tested along the
+ * trajectory: conservative advancement (convex_sweep.h) of the polyhedron against the feature, as a ball or capsule with the radius SWEEP_RADIUS.
+ * The contacts at the first touch have the gap of the start of the step along their normals. */
 #include "contact/detection/obstacle_edges.h"
 #include "contact/detection/edge_pair.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "geometry/convex/convex_pair.h"
+#include "geometry/convex/convex_sweep.h"
 #include "geometry/primitive/box_tree.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 static const double CONVEX_ANGLE = 0.02; /* rad: flatter edges do not take part */
 static const double STRAIGHT =
     1e-6; /* sine of the angle of two edges that form one straight edge: their common vertex does not take part */
-static const double SAME_NORMAL = 1e-3; /* sine of the angle of normals that belong to one contact */
-static const double INTERIOR    = 1e-9; /* tolerance of positions on edges, relative */
-static const double ALIKE       = 0.7;  /* cosine of the angle up to which normals of an edge and of its end are alike */
+static const double SAME_NORMAL  = 1e-3; /* sine of the angle of normals that belong to one contact */
+static const double INTERIOR     = 1e-9; /* tolerance of positions on edges, relative */
+static const double ALIKE        = 0.7;  /* cosine of the angle up to which normals of an edge and of its end are alike */
+static const double SWEEP_RADIUS = 1e-6; /* radius of features in sweeps relative to the polyhedron; 0 would never be reached */
 enum { MAX_CROSSINGS = 64 };
 
 /* A vertex: side [first_side ...] are unit vectors along its edges. An edge: side [first_side], [first_side + 1] are unit vectors in its faces,
@@ -32,6 +37,7 @@ typedef struct {
   int64_t  n, n_sides, capacity, side_capacity;
   feature *list;   /* [n] */
   double  *side;   /* [n_sides][3] */
+  double   reach;  /* largest distance of a feature from the origin of the frame [m] */
   double  *box[6]; /* [n] */
   box_tree tree;
 } obstacle;
@@ -40,8 +46,8 @@ struct obstacle_edges {
   int       n_bodies, n_obstacles;
   body    **body;
   obstacle *obstacle; /* [n_obstacles] */
-  int64_t   work_capacity;
-  double   *work; /* of one pose */
+  int64_t   work_capacity, moved_capacity;
+  double   *work, *moved; /* of one pose */
 };
 
 static const convex_solid *solids_of(const body *b, int *n)
@@ -186,6 +192,7 @@ static PetscErrorCode fill_obstacle(obstacle *o, const triangle_mesh *m)
       const double a = o->list[i].x[k], b = a + o->list[i].d[k];
       o->box[k][i] = fmin(a, b), o->box[3 + k][i] = fmax(a, b);
     }
+  for (int64_t i = 0; i < m->n_vertices; ++i) o->reach = fmax(o->reach, v3_norm(m->x + 3 * i));
   PetscCall(box_tree_create(o->n, &o->tree));
   box_tree_fit(&o->tree, o->box);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -220,7 +227,7 @@ void obstacle_edges_destroy(obstacle_edges **out)
     for (int k = 0; k < 6; ++k) memory_free(&o->box[k]);
     MEMORY_FREE(&o->list, &o->side);
   }
-  MEMORY_FREE(&c->body, &c->obstacle, &c->work, out);
+  MEMORY_FREE(&c->body, &c->obstacle, &c->work, &c->moved, out);
 }
 
 /* ---- contacts of one feature and one polyhedron, in the frame of the obstacle ---- */
@@ -287,7 +294,7 @@ static bool touch_edge(const obstacle *o, const feature *f, const convex_pose *p
   if (v3_dot(n, one) + v3_dot(n, two) < 0.0) v3_scale(n, -1.0, n);
   v3_cross(fe, e, one); /* e has the direction one x two: n lies between them if n . (e x one) >= 0 and n . (e x two) <= 0 */
   v3_cross(ge, e, two);
-  const double tolerance = INTERIOR * sqrt(ee);
+  const double tolerance = EDGE_RISE * sqrt(ee); /* both edges of a face that is nearly parallel to the obstacle's edge have contact */
   if (v3_dot(n, fe) < -tolerance || v3_dot(n, ge) > tolerance || !is_outermost(o, f, n)) return false;
   *out = (feature_contact){.gap = -v3_dot(n, r), .number = (uint32_t)i + 1};
   v3_copy(out->x, y);
@@ -339,54 +346,115 @@ static int touch_edges(const obstacle *o, const feature *f, const convex_pose *p
 
 /* ---- all pairs ---- */
 
+/* One polyhedron in the frame of an obstacle, and its motion relative to it. */
 typedef struct {
   const contact_scene *scene;
   contact_set         *set;
+  const obstacle      *o;
   const rigid_frame   *frame; /* of the obstacle; NULL: world */
   int32_t              body;
   int                  i_solid;
-} pair_output;
+  convex_pose          pose;
+  double               at[3], R[9];           /* pose of the body */
+  double               displacement[3], turn; /* in the step; additional displacement of any point by rotation [m] */
+  bool                 is_fast;
+  double              *work; /* for one pose */
+} moving_solid;
 
-static PetscErrorCode append(const pair_output *w, const obstacle *o, int64_t i_feature, const feature_contact *t)
+static void to_world(const rigid_frame *frame, const double X[3], double x[3])
+{
+  if (frame) rigid_frame_to_world(frame, X, x);
+  else v3_copy(x, X);
+}
+
+/* share: of the displacement before the contact; 0: the contact is at the pose of the start of the step. */
+static PetscErrorCode append(const moving_solid *w, int64_t i_feature, const feature_contact *t, double share)
 {
   contact_spot      *spot;
-  const contact_law *law = contact_scene_law(w->scene, w->body, o->body);
+  const contact_law *law = contact_scene_law(w->scene, w->body, w->o->body);
+  double             before[3], met[3];
   PetscFunctionBegin;
   PetscCall(contact_set_append(w->set, 1, &spot));
-  spot->key[0] = contact_key(DETECTOR_OBSTACLE_EDGE, w->body, o->body);
+  spot->key[0] = contact_key(DETECTOR_OBSTACLE_EDGE, w->body, w->o->body);
   spot->key[1] = (uint64_t)i_feature << 32 | (uint64_t)w->i_solid << 16 | t->number;
-  spot->body_a = w->body, spot->body_b = o->body;
+  spot->body_a = w->body, spot->body_b = w->o->body;
   spot->a.kind = spot->b.kind = FEATURE_FRAME;
-  if (w->frame) {
-    rigid_frame_to_world(w->frame, t->x, spot->a.x);
-    m3_mulv(spot->normal, w->frame->R, t->normal);
-  } else v3_copy(spot->a.x, t->x), v3_copy(spot->normal, t->normal);
-  v3_copy(spot->b.x, spot->a.x);
+  v3_copy(before, t->x);
+  v3_copy(met, t->x);
+  v3_axpy(before, -share, w->displacement);
+  if (share > 0.0) v3_axpy(met, t->gap, t->normal);
+  to_world(w->frame, met, spot->b.x);
+  to_world(w->frame, before, spot->a.x);
+  if (w->frame) m3_mulv(spot->normal, w->frame->R, t->normal);
+  else v3_copy(spot->normal, t->normal);
   v3_scale(spot->normal, -1.0, spot->normal); /* from the obstacle towards the body */
-  spot->gap         = t->gap;
+  spot->gap         = t->gap + share * v3_dot(w->displacement, t->normal);
   spot->friction    = law->friction;
   spot->restitution = law->restitution;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode find_pair(const pair_output *w, const obstacle *o, const convex_pose *p)
+static int touch_feature(const moving_solid *w, const feature *f, const convex_pose *p, double margin, feature_contact *out)
 {
-  const double margin = w->scene->margin;
-  double       min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY};
-  int32_t      found[BOX_TREE_WIDTH];
-  box_walk     walk;
+  return f->is_vertex ? touch_vertex(w->o, f, p, margin, out) : touch_edges(w->o, f, p, margin, out);
+}
+
+/* Contacts of the feature where the polyhedron first touches it on its way, for `append`. */
+static int sweep_feature(const moving_solid *w, const feature *f, double *share, feature_contact *out)
+{
+  const convex_solid *solid  = w->pose.solid;
+  const double        radius = SWEEP_RADIUS * solid->bound, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, origin[3] = {0.0, 0.0, 0.0};
+  double              end[3];
+  convex_solid        thin;
+  convex_pose         fixed, moved;
+  convex_touches      first;
+  v3_add(end, f->x, f->d);
+  if (f->is_vertex) convex_solid_sphere(f->x, radius, &thin);
+  else convex_solid_segment(CONVEX_CAPSULE, f->x, end, radius, &thin);
+  convex_pose_set(&fixed, &thin, origin, identity, NULL);
+  if (!convex_sweep(&w->pose, &fixed, w->displacement, w->turn, w->work, share, &first)) return 0;
+  v3_copy(end, w->at);
+  v3_axpy(end, *share, w->displacement);
+  convex_pose_set(&moved, solid, end, w->R, w->work);
+  return touch_feature(w, f, &moved, 0.01 * solid->bound + w->turn, out);
+}
+
+static PetscErrorCode find_features(const moving_solid *w)
+{
+  const convex_pose *p      = &w->pose;
+  const double       margin = w->scene->margin;
+  double             min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY};
+  int32_t            found[BOX_TREE_WIDTH];
+  box_walk           walk;
   PetscFunctionBegin;
   for (int i = 0; i < p->solid->polyhedron->n_corners; ++i)
     for (int k = 0; k < 3; ++k) min[k] = fmin(min[k], p->x[3 * i + k] - margin), max[k] = fmax(max[k], p->x[3 * i + k] + margin);
-  box_walk_begin(&walk, &o->tree, min, max);
+  for (int k = 0; k < 3 && w->is_fast; ++k)
+    min[k] += fmin(w->displacement[k], 0.0) - w->turn, max[k] += fmax(w->displacement[k], 0.0) + w->turn;
+  box_walk_begin(&walk, &w->o->tree, min, max);
   for (int m = box_walk_next(&walk, found); m > 0; m = box_walk_next(&walk, found))
     for (int i = 0; i < m; ++i) {
       feature_contact t[MAX_CROSSINGS];
-      const feature  *f = &o->list[found[i]];
-      const int       n = f->is_vertex ? touch_vertex(o, f, p, margin, t) : touch_edges(o, f, p, margin, t);
-      for (int k = 0; k < n; ++k) PetscCall(append(w, o, found[i], &t[k]));
+      const feature  *f     = &w->o->list[found[i]];
+      double          share = 0.0;
+      int             n     = touch_feature(w, f, p, margin, t);
+      if (n == 0 && w->is_fast) n = sweep_feature(w, f, &share, t);
+      for (int k = 0; k < n; ++k) PetscCall(append(w, found[i], &t[k], share));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Motion of the polyhedron relative to the obstacle in the step, in the frame of the obstacle. */
+static void set_motion(moving_solid *w)
+{
+  const convex_solid *solid = w->pose.solid;
+  double              own[3], other[3], d[3];
+  w->turn = contact_scene_motion(w->scene, w->body, v3_norm(solid->center) + solid->bound, own) +
+            contact_scene_motion(w->scene, w->o->body, w->o->reach, other);
+  v3_sub(d, own, other);
+  if (w->frame) m3_mulv_t(w->displacement, w->frame->R, d);
+  else v3_copy(w->displacement, d);
+  w->is_fast = v3_norm(d) + w->turn > w->scene->margin;
 }
 
 static PetscErrorCode find_body(obstacle_edges *c, const contact_scene *scene, int32_t b, const obstacle *o, contact_set *set)
@@ -394,24 +462,30 @@ static PetscErrorCode find_body(obstacle_edges *c, const contact_scene *scene, i
   int                 n;
   const convex_solid *solid = solids_of(c->body[b], &n);
   const rigid_frame  *own   = scene->frame[b] < 0 ? NULL : &scene->frames[scene->frame[b]];
-  pair_output         w     = {
-                  .scene = scene, .set = set, .frame = scene->frame[o->body] < 0 ? NULL : &scene->frames[scene->frame[o->body]], .body = b};
-  double at[3] = {0.0, 0.0, 0.0}, R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  moving_solid        w     = {.scene = scene,
+                               .set   = set,
+                               .o     = o,
+                               .frame = scene->frame[o->body] < 0 ? NULL : &scene->frames[scene->frame[o->body]],
+                               .body  = b,
+                               .R     = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
   PetscFunctionBegin;
-  if (own) v3_copy(at, own->c), m3_copy(R, own->R);
+  if (own) v3_copy(w.at, own->c), m3_copy(w.R, own->R);
   if (w.frame) { /* pose of the body in the frame of the obstacle */
-    double turned[9];
-    rigid_frame_to_local(w.frame, own ? own->c : at, at);
-    m3_mul_tn(turned, w.frame->R, R);
-    m3_copy(R, turned);
+    double turned[9], at[3];
+    v3_copy(at, w.at);
+    rigid_frame_to_local(w.frame, at, w.at);
+    m3_mul_tn(turned, w.frame->R, w.R);
+    m3_copy(w.R, turned);
   }
   for (int i = 0; i < n; ++i) {
-    convex_pose p;
     if (solid[i].kind != CONVEX_POLYHEDRON) continue;
-    PetscCall(memory_reserve("obstacle edges", convex_pose_work_size(&solid[i]), sizeof *c->work, &c->work_capacity, &c->work));
-    convex_pose_set(&p, &solid[i], at, R, c->work);
-    w.i_solid = i;
-    PetscCall(find_pair(&w, o, &p));
+    const int64_t size = convex_pose_work_size(&solid[i]);
+    PetscCall(memory_reserve("obstacle edges", size, sizeof *c->work, &c->work_capacity, &c->work));
+    PetscCall(memory_reserve("obstacle edges", size, sizeof *c->moved, &c->moved_capacity, &c->moved));
+    convex_pose_set(&w.pose, &solid[i], w.at, w.R, c->work);
+    w.i_solid = i, w.work = c->moved;
+    set_motion(&w);
+    PetscCall(find_features(&w));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

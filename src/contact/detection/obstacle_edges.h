@@ -19,6 +19,7 @@ typedef struct obstacle_edges obstacle_edges;
  * bodies and their solids. */
 PetscErrorCode obstacle_edges_create(int n_bodies, body *const *bodies, const triangle_mesh *const *surface, obstacle_edges **out);
 void           obstacle_edges_destroy(obstacle_edges **c); /* accepts NULL */
-/* Append the contacts within the margin at the poses of this step. They act on the surface of the moving body. */
+/* Append the contacts within the margin at the poses of this step. They act on the surface of the moving body. If bodies move farther than the margin,
+ * the first contacts on their predicted motion are appended as well. Each of these acts at the points of the two bodies that will collide. */
 PetscErrorCode obstacle_edges_find(obstacle_edges *c, const contact_scene *scene, contact_set *set);
 #endif

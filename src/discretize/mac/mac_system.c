@@ -1033,7 +1033,7 @@ static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, i
     const int64_t cell = tile[place - q * mac_tile_stride[axis]];
     if (cell >= 0 && c->s->rest_density[cell] > 0.0) sum += c->s->rest_density[cell], ++n;
   }
-  for (int q = 0; q < 27 && !(sum > 0.0); ++q) {
+  for (int q = 0, n_next = n; q < 27 && n_next == 0; ++q) {
     const int64_t cell = tile[place + (q / 9 - 1) * 36 + (q / 3 % 3 - 1) * 6 + q % 3 - 1];
     if (cell >= 0 && c->s->rest_density[cell] > 0.0) sum += c->s->rest_density[cell], ++n;
   }

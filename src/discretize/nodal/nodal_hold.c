@@ -39,7 +39,7 @@ PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shap
   shape *s;
   PetscFunctionBegin;
   *done = false;
-  PetscCall(shape_create(spec, node, path, d, NAN, &s));
+  PetscCall(shape_create_region(spec, node, path, d, &s));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   const double reach = ON_SURFACE * size_of(n_nodes, rest);
   for (int64_t i = 0; i < n_nodes; ++i) {

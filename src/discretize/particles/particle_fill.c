@@ -108,7 +108,7 @@ PetscErrorCode particle_fill_create(const body_request *r, const body_world *wor
   char                      path[256];
   *out = (particle_fill){0};
   snprintf(path, sizeof path, "%s.shape", r->path);
-  PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &out->filled));
+  PetscCall(shape_create_region(spec->shape, document_find(r->node, "shape"), path, d, &out->filled));
   if (!out->filled) PetscFunctionReturn(PETSC_SUCCESS);
   if (!out->filled->is_bounded) diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to fill with particles");
   else PetscCall(fill_shape(r, world, spacing, origin, d, out));

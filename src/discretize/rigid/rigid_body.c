@@ -109,7 +109,9 @@ static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, do
   snprintf(motion_path, sizeof motion_path, "%s.motion", path);
   const bool is_mesh = b->contact_surface == RIGID_CONTACT_MESH;
   if (is_mesh) PetscCall(shape_create_surface(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
-  else PetscCall(shape_create(spec->shape, document_find(node, "shape"), shape_path, d, spec->surface_spacing, &s));
+  else
+    PetscCall((b->kind == RIGID_DYNAMIC ? shape_create : shape_create_obstacle)(spec->shape, document_find(node, "shape"), shape_path, d,
+                                                                                spec->surface_spacing, &s));
   if (b->kind != RIGID_DYNAMIC) PetscCall(motion_create(spec->motion, document_find(node, "motion"), motion_path, d, &b->motion));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   if (b->kind == RIGID_DYNAMIC && !is_mesh && spec->shape->mesh && s->n_solids == 0 && isnan(spec->surface_spacing))

@@ -182,7 +182,7 @@ static PetscErrorCode poses_in_region(const expansion *e, int64_t *n, rigid_pose
   double                  *x      = NULL;
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s.region", e->path);
-  PetscCall(shape_create(c->region, document_find(e->node, "region"), path, e->d, NAN, &region));
+  PetscCall(shape_create_region(c->region, document_find(e->node, "region"), path, e->d, &region));
   if (!region) PetscFunctionReturn(PETSC_SUCCESS);
   if (!region->is_bounded)
     diagnostics_add_under(e->d, e->node, e->path, "region", "has no volume to fill with bodies; give a bounded shape");

@@ -138,9 +138,11 @@ static PetscErrorCode springs_create(rod_body *b, const body_request *r, diagnos
   for (int64_t strand = 0; strand < w->n_strands; ++strand) {
     const int64_t first = w->node_start[strand], n = w->node_start[strand + 1] - first;
     for (int span = 1; span <= 3; ++span) {
-      const double stiffness = span == 1 ? b->section.stretch : span == 2 ? k->bend_springs : k->twist_springs;
-      for (int64_t i = 0; i < n && !isnan(stiffness); ++i)
-        if (i + span < n || (w->is_closed && n > 2 * span)) PetscCall(add_straight(b, first + i, first + (i + span) % n, stiffness));
+      const double  stiffness = span == 1 ? b->section.stretch : span == 2 ? k->bend_springs : k->twist_springs;
+      const int64_t ends      = w->is_closed && n > 2 * span   ? n
+                                : w->is_closed && n < 2 * span ? 0
+                                                               : n - span; /* no two springs have the same nodes */
+      for (int64_t i = 0; i < ends && !isnan(stiffness); ++i) PetscCall(add_straight(b, first + i, first + (i + span) % n, stiffness));
     }
     for (int64_t i = 0; i < n; ++i) PetscCall(add_bend(b, strand, i));
     s->start[strand + 1] = s->n;

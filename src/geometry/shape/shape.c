@@ -315,6 +315,7 @@ static PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s)
 /* ==== shapes ==== */
 
 enum { QUADRATURE_CELLS = 32, MAX_PATH = 256 };
+typedef enum { SHAPE_WHOLE, SHAPE_SURFACE, SHAPE_OBSTACLE, SHAPE_REGION } shape_use; /* the functions that create shapes */
 
 void shape_destroy(shape **s)
 {
@@ -648,13 +649,13 @@ static PetscErrorCode boolean_surface(const shape *s, double spacing, const plac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spacing, const place *p, shape *s)
+static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spacing, shape_use use, const place *p, shape *s)
 {
   const place    own = place_child(p, kind_names[kind], -1);
   double         c[3], R[9];
   PetscErrorCode code;
   PetscFunctionBegin;
-  const bool is_moved = shape_pose(spec, c, R);
+  const bool is_moved = shape_pose(spec, c, R), has_surface = use != SHAPE_REGION;
   if (kind == KIND_MESH) {
     code = load_mesh(spec->mesh, &own, &s->surface);
     if (!code && s->surface) s->mass = triangle_mesh_mass(s->surface);
@@ -664,19 +665,21 @@ static PetscErrorCode add_surface(const shape_spec *spec, int kind, double spaci
     s->mass = shape_primitive_mass(spec);
   } else {
     if (kind == KIND_INTERSECTION) PetscCall(flat_surface(spec, spacing, s, &s->surface));
-    const bool is_flat = s->surface != NULL;
-    code               = is_flat ? PETSC_SUCCESS : boolean_surface(s, spacing, p, kind_names[kind], &s->surface);
-    s->mass            = is_flat ? triangle_mesh_mass(s->surface) : level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
-    if (!code && s->surface && !(s->mass.volume > 0.0)) report_error(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
+    const bool is_flat     = s->surface != NULL;
+    code                   = is_flat || !has_surface ? PETSC_SUCCESS : boolean_surface(s, spacing, p, kind_names[kind], &s->surface);
+    const bool is_obstacle = use == SHAPE_OBSTACLE && s->surface && s->surface->n_triangles > 0;
+    if (is_flat) s->mass = triangle_mesh_mass(s->surface);
+    else if (kind == KIND_RABBIT) s->mass = shape_primitive_mass(spec);
+    else if (!is_obstacle) s->mass = level_set_mass(s->piece[0], s->min, s->max, QUADRATURE_CELLS);
+    if (!code && (s->surface || !has_surface) && !is_obstacle && !(s->mass.volume > 0.0))
+      report_error(p, NULL, "is empty"), triangle_mesh_destroy(&s->surface);
   }
   if (diagnostics_take(p->d, p->node, p->path, NULL, code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
-  if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
-  if (is_moved && kind <= KIND_MESH) { /* combinations already contain the rigid motion */
-    triangle_mesh_transform(s->surface, c, R);
-    s->mass = mass_properties_transform(&s->mass, c, R);
-  }
-  PetscCall(triangle_mesh_sort(s->surface));
+  if (!s->surface && has_surface) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_moved && kind <= KIND_MESH) triangle_mesh_transform(s->surface, c, R); /* level sets already contain the rigid motion */
+  if (is_moved && kind <= KIND_RABBIT) s->mass = mass_properties_transform(&s->mass, c, R);
+  if (s->surface) PetscCall(triangle_mesh_sort(s->surface));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -770,7 +773,7 @@ static PetscErrorCode build_mesh_surface(const shape_spec *spec, const place *p,
 {
   PetscFunctionBegin;
   if (!check_kind(spec, KIND_MESH, p)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(add_surface(spec, KIND_MESH, spacing, p, s));
+  PetscCall(add_surface(spec, KIND_MESH, spacing, SHAPE_SURFACE, p, s));
   if (!s->surface) PetscFunctionReturn(PETSC_SUCCESS);
   s->is_bounded = true;
   triangle_mesh_bounds(s->surface, s->min, s->max);
@@ -778,13 +781,13 @@ static PetscErrorCode build_mesh_surface(const shape_spec *spec, const place *p,
 }
 
 /* Build the shape; after an error n_pieces stays 0 or the surface stays NULL. */
-static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double spacing, bool is_surface_only, shape *s)
+static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double spacing, shape_use use, shape *s)
 {
   double c[3], R[9];
   PetscFunctionBegin;
   const int kind = shape_kind(spec, p);
   if (kind < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if (kind == KIND_MESH && is_surface_only) {
+  if (kind == KIND_MESH && use == SHAPE_SURFACE) {
     PetscCall(build_mesh_surface(spec, p, spacing, s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -810,12 +813,12 @@ static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double
       report_error(p, kind_names[kind], "is empty: its parts do not intersect");
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-  PetscCall(add_surface(spec, kind, spacing, p, s));
+  PetscCall(add_surface(spec, kind, spacing, use, p, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode create_shape(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
-                                   double surface_spacing, bool is_surface_only, shape **out)
+                                   double surface_spacing, shape_use use, shape **out)
 {
   shape *s = NULL;
   place  p = {.node = node, .d = d};
@@ -825,7 +828,7 @@ static PetscErrorCode create_shape(const shape_spec *spec, const document_node *
   (void)snprintf(p.path, sizeof p.path, "%.200s", path ? path : "shape");
   const int before = diagnostics_count(d);
   PetscCall(memory_alloc("shape", 1, sizeof *s, &s));
-  PetscErrorCode code     = shape_build(spec, &p, surface_spacing, is_surface_only, s);
+  PetscErrorCode code     = shape_build(spec, &p, surface_spacing, use, s);
   const bool     is_whole = diagnostics_count(d) == before && !spec->container && (s->surface || s->outline);
   if (!code && is_whole) code = shape_convex_solids(spec, s);
   if (code || diagnostics_count(d) > before) shape_destroy(&s);
@@ -837,11 +840,22 @@ static PetscErrorCode create_shape(const shape_spec *spec, const document_node *
 PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
                             shape **out)
 {
-  return create_shape(spec, node, path, d, surface_spacing, false, out);
+  return create_shape(spec, node, path, d, surface_spacing, SHAPE_WHOLE, out);
 }
 
 PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                     double surface_spacing, shape **out)
 {
-  return create_shape(spec, node, path, d, surface_spacing, true, out);
+  return create_shape(spec, node, path, d, surface_spacing, SHAPE_SURFACE, out);
+}
+
+PetscErrorCode shape_create_obstacle(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                     double surface_spacing, shape **out)
+{
+  return create_shape(spec, node, path, d, surface_spacing, SHAPE_OBSTACLE, out);
+}
+
+PetscErrorCode shape_create_region(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, shape **out)
+{
+  return create_shape(spec, node, path, d, NAN, SHAPE_REGION, out);
 }

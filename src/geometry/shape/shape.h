@@ -37,6 +37,11 @@ PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, c
  * would fail for thin or sharp meshes; n_pieces is then 0. */
 PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                     double surface_spacing, shape **out);
+/* As shape_create, for callers that do not need the mass properties, which are then undefined for boolean combinations. */
+PetscErrorCode shape_create_obstacle(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                     double surface_spacing, shape **out);
+/* As shape_create, for callers that need only the level set, bounds and mass properties: the rabbit and boolean combinations get no surface. */
+PetscErrorCode shape_create_region(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, shape **out);
 void           shape_destroy(shape **s);
 
 /* The exact surface of a box, or of an intersection of boxes, half-spaces and such intersections, with finite bounds min, max [m]. Each face

@@ -10,20 +10,20 @@
 #include <string.h>
 
 enum {
-  LANES            = 8,    /* contacts of a block: one vector of 512 bits */
-  WIDTH            = 6,    /* unknowns of a body; */
-  STRIDE           = 8,    /* its velocity is one vector */
-  COLOURS          = 64,   /* bits of a mask; contacts of bodies with more contacts are blocks of one contact, in sequence */
-  ROOT_STEPS       = 2,    /* Newton steps for the sliding coefficient in a visit; it continues from visit to visit */
-  CHECK_EVERY      = 64,   /* sweeps between exact evaluations of the error */
-  THREADED         = 2000, /* contacts of an island that is solved by all threads */
-  MOST_SWEEPS      = 10000,
-  FIRST_MARK       = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
+  LANES       = 8,    /* contacts of a block: one vector of 512 bits */
+  WIDTH       = 6,    /* unknowns of a body; */
+  STRIDE      = 8,    /* its velocity is one vector */
+  COLOURS     = 64,   /* bits of a mask; contacts of bodies with more contacts are blocks of one contact, in sequence */
+  ROOT_STEPS  = 2,    /* Newton steps for the sliding coefficient in a visit; it continues from visit to visit */
+  CHECK_EVERY = 64,   /* sweeps between exact evaluations of the error */
+  THREADED    = 2000, /* contacts of an island that is solved by all threads */
+  MOST_SWEEPS = 10000,
+  FIRST_MARK  = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
-static const double ROUNDING = 1e-6;
+static const double ROUNDING    = 1e-6;
 static const double TIGHT       = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
-static const double STALL_RATIO = 0.7; /* of the best errors at two marks */
+static const double STALL_RATIO = 0.7;  /* of the best errors at two marks */
 
 /* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
 typedef double  lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
@@ -38,14 +38,14 @@ typedef struct {
   lanes   q[3], r[3], change[3], direction[3]; /* change and direction: d and p */
   lanes   alpha;                               /* sliding coefficient */
   /* w_nn includes the compliance */
-  lanes   compliance, w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, limit;
-  lanes   turn[2]; /* cosine and sine of the rotation of the tangents */
-  lanes   best[3];
+  lanes compliance, w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, limit;
+  lanes turn[2]; /* cosine and sine of the rotation of the tangents */
+  lanes best[3];
 } contact_block;
 
 typedef struct {
-  int64_t n_contacts, first_body, end_body; /* in the order of the islands */
-  int64_t first_colour, end_colour;         /* ranges in colour_start */
+  int64_t         n_contacts, first_body, end_body; /* in the order of the islands */
+  int64_t         first_colour, end_colour;         /* ranges in colour_start */
   int64_t         iterations;
   double          error; /* the smallest one */
   friction_status status;
@@ -57,10 +57,10 @@ typedef struct {
   double                  end; /* time limit */
   int64_t                 n_bodies, n_islands, n_colours, n_blocks;
   island                 *island;
-  int64_t                *colour_start;              /* [n_colours + 1] blocks */
-  contact_block          *block;                     /* [n_blocks] */
-  double                 *square, *ratio;            /* [n_blocks] |d|^2 and largest error over its limit */
-  double                 *w, *before, *w_direction;  /* [n_bodies + 1][WIDTH] scaled velocities, at the start of a sweep, of p */
+  int64_t                *colour_start;             /* [n_colours + 1] blocks */
+  contact_block          *block;                    /* [n_blocks] */
+  double                 *square, *ratio;           /* [n_blocks] |d|^2 and largest error over its limit */
+  double                 *w, *before, *w_direction; /* [n_bodies + 1][WIDTH] scaled velocities, at the start of a sweep, of p */
 } sweeps;
 
 /* The bodies of contact a, ascending; returns their number. Writes two at most. */
@@ -108,16 +108,16 @@ static int32_t root_of(int32_t *parent, int32_t i)
 /* Temporary arrays of the set-up. */
 typedef struct {
   const sparse_rows *M, *H;
-  const int32_t     *body_of;    /* [n_dof] */
-  int64_t  n, n_bodies;          /* contacts; all bodies */
-  int64_t *first_dof;            /* [n_bodies + 1] */
-  int32_t *touched, *n_touched;  /* [n][2], [n] bodies of each contact */
-  int32_t *parent;               /* [n_bodies] of the union-find forest; then the number of the island */
-  int32_t *position;             /* [n_bodies] number of the body in the order of the islands; -1: no contact */
-  int32_t *island_of, *colour;   /* [n] of each contact */
-  int32_t *order;                /* [n] contacts by island and colour */
-  uint64_t *mask;                /* [n_bodies] colours in use */
-  double  *L;                    /* [n_bodies][WIDTH][WIDTH] */
+  const int32_t     *body_of;             /* [n_dof] */
+  int64_t            n, n_bodies;         /* contacts; all bodies */
+  int64_t           *first_dof;           /* [n_bodies + 1] */
+  int32_t           *touched, *n_touched; /* [n][2], [n] bodies of each contact */
+  int32_t           *parent;              /* [n_bodies] of the union-find forest; then the number of the island */
+  int32_t           *position;            /* [n_bodies] number of the body in the order of the islands; -1: no contact */
+  int32_t           *island_of, *colour;  /* [n] of each contact */
+  int32_t           *order;               /* [n] contacts by island and colour */
+  uint64_t          *mask;                /* [n_bodies] colours in use */
+  double            *L;                   /* [n_bodies][WIDTH][WIDTH] */
 } setup;
 
 static void setup_free(setup *t)
@@ -230,7 +230,8 @@ static void scaled_jacobian(const setup *t, int64_t a, int32_t c, double *G)
   memset(G, 0, 3 * WIDTH * sizeof *G);
   for (int i = 0; i < 3; ++i) {
     double *g = G + i * WIDTH;
-    for (int64_t k = delassus_row_from(t->H, 3 * a + i, t->first_dof[c]); k < t->H->start[3 * a + i + 1] && t->H->col[k] < t->first_dof[c + 1]; ++k)
+    for (int64_t k = delassus_row_from(t->H, 3 * a + i, t->first_dof[c]);
+         k < t->H->start[3 * a + i + 1] && t->H->col[k] < t->first_dof[c + 1]; ++k)
       g[t->H->col[k] - t->first_dof[c]] = t->H->value[k];
     for (int j = 0; j < WIDTH; ++j) {
       for (int k = 0; k < j; ++k) g[j] -= L[j * WIDTH + k] * g[k];
@@ -282,7 +283,8 @@ static void fill_empty_lane(const sweeps *s, contact_block *b, int l)
 {
   b->contact[l] = -1;
   b->body[0][l] = b->body[1][l] = (int32_t)s->n_bodies;
-  b->q[0][l] = b->w_nn[l] = b->inverse[l] = b->s[0][l] = b->s[3][l] = b->tau[l] = b->delta[l] = b->rho[l] = b->limit[l] = 1.0; /* separated */
+  b->q[0][l] = b->w_nn[l] = b->inverse[l] = b->s[0][l] = b->s[3][l] = b->tau[l] = b->delta[l] = b->rho[l] = b->limit[l] =
+      1.0; /* separated */
   b->stick[l] = -1.0;
 }
 
@@ -291,7 +293,7 @@ static void fill_blocks(sweeps *s, const setup *t, const double *r)
   int64_t k = 0;
   for (int64_t c = 0; c < s->n_colours; ++c)
     for (int64_t i = s->colour_start[c]; i < s->colour_start[c + 1]; ++i) {
-      contact_block *b = s->block + i;
+      contact_block *b     = s->block + i;
       const int32_t  first = t->order[k];
       for (int l = 0; l < LANES; ++l) {
         fill_empty_lane(s, b, l);
@@ -312,11 +314,11 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   const delassus *W = s->p->W;
   setup           t = {.M = delassus_mass(W), .H = delassus_jacobian(W), .body_of = delassus_bodies(W), .n = s->p->n};
   PetscFunctionBegin;
-  t.n_bodies          = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
-  PetscErrorCode code = MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
-                                     ARRAY(t.parent, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n),
-                                     ARRAY(t.colour, t.n), ARRAY(t.order, t.n), ARRAY(t.mask, t.n_bodies),
-                                     ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
+  t.n_bodies = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
+  PetscErrorCode code =
+      MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
+                   ARRAY(t.parent, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
+                   ARRAY(t.order, t.n), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
   if (!code) {
     list_touched(&t);
     s->n_islands = number_islands(&t);
@@ -376,7 +378,8 @@ INLINE lanes root_step(const contact_block *b, const lanes a[2], const lanes c[2
 {
   const lanes p0 = a[0] + alpha * c[0], p1 = a[1] + alpha * c[1], size = sqrt_lanes(p0 * p0 + p1 * p1);
   const lanes f = b->mu * (b->w_nt[0] * p0 + b->w_nt[1] * p1 - b_n * ((alpha + b->tau) * alpha + b->delta)) - b->w_nn * size;
-  const lanes slope = b->mu * (b->w_nt[0] * c[0] + b->w_nt[1] * c[1] - b_n * (2.0 * alpha + b->tau)) - b->w_nn * (p0 * c[0] + p1 * c[1]) / size;
+  const lanes slope =
+      b->mu * (b->w_nt[0] * c[0] + b->w_nt[1] * c[1] - b_n * (2.0 * alpha + b->tau)) - b->w_nn * (p0 * c[0] + p1 * c[1]) / size;
   const lanes next = alpha - f / slope;
   return select_lanes((slope > 0.0) & (next > 0.0), next, select_lanes(f < 0.0, 2.0 * alpha, 0.5 * alpha));
 }
@@ -415,12 +418,12 @@ static void sweep_block(contact_block *restrict b, double *restrict w, double be
   }
   gather(b, 0, w, u);
   gather(b, 1, w, u);
-  const lanes b_n = u[0] - ((b->w_nn - b->compliance) * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
-  const lanes b_1 = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
-  const lanes b_2 = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
-  const lanes c[2] = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
-  const lanes a[2] = {b->s[3] * c[0] - b->s[1] * c[1], b->s[0] * c[1] - b->s[2] * c[0]};
-  const lanes reach = b->mu * (b->w_nt[0] * a[0] + b->w_nt[1] * a[1] - b_n * b->delta);
+  const lanes b_n     = u[0] - ((b->w_nn - b->compliance) * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
+  const lanes b_1     = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
+  const lanes b_2     = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
+  const lanes c[2]    = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
+  const lanes a[2]    = {b->s[3] * c[0] - b->s[1] * c[1], b->s[0] * c[1] - b->s[2] * c[0]};
+  const lanes reach   = b->mu * (b->w_nt[0] * a[0] + b->w_nt[1] * a[1] - b_n * b->delta);
   const mask  is_open = b_n >= 0.0, is_stuck = (reach >= 0.0) & (reach * reach >= b->w_nn * b->w_nn * (a[0] * a[0] + a[1] * a[1]));
   const mask  slides = ~(is_open | is_stuck);
   lanes       alpha  = b->alpha;
@@ -434,8 +437,8 @@ static void sweep_block(contact_block *restrict b, double *restrict w, double be
   const lanes at    = select_lanes(is_stuck, (lanes){0}, alpha);
   const lanes scale = select_lanes(is_stuck, b->stick, -1.0 / ((at + b->tau) * at + b->delta));
   n[1] = scale * (a[0] + at * c[0]), n[2] = scale * (a[1] + at * c[1]);
-  n[0] = -b->inverse * (b_n + b->w_nt[0] * n[1] + b->w_nt[1] * n[2]);
-  n[0] = select_lanes(is_open | (n[0] < 0.0), (lanes){0}, n[0]);
+  n[0]          = -b->inverse * (b_n + b->w_nt[0] * n[1] + b->w_nt[1] * n[2]);
+  n[0]          = select_lanes(is_open | (n[0] < 0.0), (lanes){0}, n[0]);
   const lanes t = sqrt_lanes(n[1] * n[1] + n[2] * n[2]), bound = b->mu * n[0], part = select_lanes(t > bound, bound / t, (lanes){0} + 1.0);
   n[1] *= part, n[2] *= part;
   for (int i = 0; i < 3; ++i) b->change[i] = d[i] = n[i] - r[i], b->r[i] = n[i];
@@ -473,7 +476,7 @@ static void sweep_island(sweeps *s, const island *k, double beta, double gain, m
   for (int64_t i = STRIDE * share_start(m, k->first_body, k->end_body); i < STRIDE * share_end(m, k->first_body, k->end_body); ++i) {
     const double ahead = beta * s->w_direction[i];
     s->w_direction[i]  = gain * (s->w[i] - s->before[i]) + ahead;
-    s->before[i] = s->w[i] += ahead;
+    s->before[i]       = s->w[i] += ahead;
   }
   wait_for_team(m.n);
   for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
@@ -510,14 +513,15 @@ static double evaluate_error(sweeps *s, const island *k, member m)
 {
   const int64_t first = s->colour_start[k->first_colour], end = s->colour_start[k->end_colour];
   for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i) {
-    const contact_block *b    = s->block + i;
+    const contact_block *b           = s->block + i;
     lanes                velocity[3] = {b->q[0], b->q[1], b->q[2]};
-    double               most = 0.0;
+    double               most        = 0.0;
     gather(b, 0, s->w, velocity);
     gather(b, 1, s->w, velocity);
     for (int l = 0; l < LANES; ++l) {
-      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]}, u[3] = {velocity[0][l] + b->compliance[l] * r[0], velocity[1][l], velocity[2][l]};
-      double       F[3];
+      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]},
+                   u[3] = {velocity[0][l] + b->compliance[l] * r[0], velocity[1][l], velocity[2][l]};
+      double F[3];
       if (b->contact[l] < 0) continue;
       cone_natural_map(b->mu[l], b->rho[l], u, r, F);
       const double error = v3_norm(F) / (b->rho[l] * friction_speed_limit(s->p, b->contact[l], b->rho[l], r));
@@ -559,9 +563,9 @@ static void solve_island(sweeps *s, island *k, member m)
     double square, ratio;
     sweep_island(s, k, beta, gain, m, &square, &ratio);
     ++n;
-    beta = old > 0.0 && square <= old ? square / old : 0.0;
-    gain = beta > 0.0 ? 1.0 : 0.0;
-    old  = square;
+    beta                = old > 0.0 && square <= old ? square / old : 0.0;
+    gain                = beta > 0.0 ? 1.0 : 0.0;
+    old                 = square;
     const double wanted = n >= least ? tolerance : TIGHT * tolerance;
     if (!(ratio <= wanted || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
     refresh_island(s, k, m);
@@ -627,7 +631,8 @@ PetscErrorCode body_sweeps_solve(const friction_problem *p, const friction_optio
     out->status = FRICTION_OK;
     for (int64_t i = 0; i < s.n_islands; ++i) { /* the worst island */
       out->iterations = s.island[i].iterations > out->iterations ? s.island[i].iterations : out->iterations;
-      if (s.island[i].status != FRICTION_OK && (out->status == FRICTION_OK || s.island[i].status > out->status)) out->status = s.island[i].status;
+      if (s.island[i].status != FRICTION_OK && (out->status == FRICTION_OK || s.island[i].status > out->status))
+        out->status = s.island[i].status;
     }
   }
   sweeps_free(&s);

@@ -86,8 +86,8 @@ double friction_tolerance(const friction_options *o) { return isnan(o->tolerance
 
 PetscErrorCode friction_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
-  const double begin = timer_now();
-  friction_options own = *o;
+  const double     begin = timer_now();
+  friction_options own   = *o;
   PetscFunctionBegin;
   own.tolerance = friction_tolerance(o);
   *out          = (friction_result){.method = friction_solvers[o->method].name};

@@ -19,7 +19,7 @@ typedef struct {
   /* Accepted residual speeds (friction_speed_ratio); only for FRICTION_ERROR_SPEED. */
   const double *speed_limit; /* [n] largest creep or approach velocity that may remain [m/s], > 0; NULL: none */
   const double *compliance;  /* [n] added to W_NN, u_N = (W r + q)_N + compliance r_N [1/kg]; NULL: 0. Only for body_sweeps.h */
-  double        load_speed;  /* velocity change by the external loads in the step [m/s]: the least scale of the impulses, > 0 with speed_limit */
+  double load_speed; /* velocity change by the external loads in the step [m/s]: the least scale of the impulses, > 0 with speed_limit */
 } friction_problem;
 
 /* Outcome of a solve. These are not errors: r contains the best iterate in every case. */
@@ -60,8 +60,9 @@ typedef struct friction_options {
   int     line_search;    /* newton_line_search; method newton */
   double  merit;          /* [(N s)^2] method newton also stops if 1/2 |f|^2 (alart_curnier.h) is below this value; 0: never */
   int     local_solver;   /* splitting_local_solver; method splitting */
-  int64_t least_work;     /* body_sweeps.h: an island of n contacts is swept least_work/n^2 times at least, unless its error is below 1e-8 of the tolerance. No job key */
-  double  enough;         /* `automatic` stops at this error after its first-order methods have stalled; 0: never. No job key */
+  int64_t
+         least_work; /* body_sweeps.h: an island of n contacts is swept least_work/n^2 times at least, unless its error is below 1e-8 of the tolerance. No job key */
+  double enough;     /* `automatic` stops at this error after its first-order methods have stalled; 0: never. No job key */
 } friction_options;
 typedef struct {
   friction_status status;

@@ -11,6 +11,7 @@
 #define SS_OPTIM_SAP_SAP_H
 #include "core/key_table.h"
 #include "optim/sap/sap_system.h"
+#include <math.h>
 
 enum { SAP_SEARCH_EXACT, SAP_SEARCH_BACKTRACKING };
 typedef struct sap_options {
@@ -18,10 +19,13 @@ typedef struct sap_options {
   double  tolerance; /* |D g| <= tolerance max(|D A v|, |D J^T r|), g = dl/dv, D = diag(A)^-1/2: relative error of momentum */
   int64_t max_iterations;
 } sap_options;
+/* The tolerance of o, 1e-10 if it is not given (NaN). */
+static inline double sap_tolerance(const sap_options *o) { return isnan(o->tolerance) ? 1e-10 : o->tolerance; }
 /* clang-format off */
 #define SAP_OPTIONS_KEYS(T, member)                                                                                                \
-  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .fallback = "1.0e-10", .min = 0, .max = 1,       \
-   .is_open = true, .help = "convergence tolerance of the contact problem: momentum error relative to momentum or impulse, whichever is larger"}
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .is_optional = true, .min = 0, .max = 1,       \
+   .is_open = true, .help = "convergence tolerance of the contact problem: momentum error relative to momentum or impulse, whichever is larger. 1e-10 if not given; "  \
+           "without deformable bodies, joints and motors contact is then solved to max_creep, as by solver.exact.max_creep"}
 #define SAP_EXPERT_KEYS(T, member)                                                                                                 \
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(T, member.max_iterations), .fallback = "200", .min = 1,           \
    .max = 1000000, .help = "largest number of Newton iterations of a contact problem, usually 5 to 30"},                                           \

@@ -37,7 +37,8 @@ typedef struct {
   const newton_options *newton;
   linear_solver        *motion_solver, *contact_solver, *newton_solver; /* free motion; convex problems; motion with contact */
   double                max_depth;                                      /* of resting contacts without a given stiffness [m] */
-  step_creep            creep;                                          /* for scenes that body_sweeps.h solves */
+  sap_options           sap;
+  step_creep            creep; /* for scenes that body_sweeps.h solves */
   bool                  uses_sweeps;
   bool                 *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
 } convex;
@@ -215,10 +216,9 @@ static PetscErrorCode outer_newton_improve(void *context, bool *has_moved, step_
 /* Returns 1 if the problem is accepted above its tolerance. */
 static int64_t record_solver_result(const convex *c, const sap_result *result, step_status *status, step_report *report)
 {
-  int64_t      n     = 0;
-  const double stall = c->frame.layout.accepts_unconverged
-                           ? INFINITY
-                           : solver_contact_stall_tolerance(c->options->stall_tolerance, c->options->sap.tolerance);
+  int64_t      n = 0;
+  const double stall =
+      c->frame.layout.accepts_unconverged ? INFINITY : solver_contact_stall_tolerance(c->options->stall_tolerance, c->sap.tolerance);
   report->linear_iterations += result->iterations;
   report->inner_iterations += result->inner;
   report->gradient = result->error;
@@ -243,7 +243,8 @@ static PetscErrorCode velocities_of(const convex_attempt *p, const delassus *W, 
 }
 
 /* Solve the Coulomb problem with W, see solve_by_sweeps. r, u [n][3], q [n][3], compliance [n]: work. */
-static PetscErrorCode run_sweeps(convex_attempt *p, delassus *W, double *r, double *u, double *q, double *compliance, friction_result *result)
+static PetscErrorCode run_sweeps(convex_attempt *p, delassus *W, double *r, double *u, double *q, double *compliance,
+                                 friction_result *result)
 {
   convex_contacts   *c       = &p->contacts;
   const step_layout *l       = &p->c->frame.layout;
@@ -319,7 +320,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   PetscCall(solve_by_sweeps(p, &is_solved, report));
   p->n_unconverged = 0.0;
   for (int64_t k = 1; !is_solved; ++k) {
-    PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
+    PetscCall(sap_solve(&problem, &p->c->sap, p->motion.v, c->r, c->u, &result));
     n_unsolved        = record_solver_result(p->c, &result, status, report);
     problem.predicted = NULL;
     if (o->law != SAP_REGULARISED || o->max_coulomb_iterations == 1 || status->code != STEP_OK) break;
@@ -480,7 +481,8 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_r
 {
   PetscFunctionBegin;
   const convex_options *o   = p->c->options;
-  const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale, .creep = p->speed_limit};
+  const step_outcome    law = {
+         .r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale, .creep = p->speed_limit};
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   const spring_energy energy = convex_contacts_energy(o, &p->c->frame, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
@@ -587,7 +589,9 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_has_projected_tangent(s->systems[i]);
   if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
   for (int i = 0; i < s->n_systems && is_any; ++i) c->tries_exact[i] = mpm_domain_has_projected_tangent(s->systems[i]);
-  c->uses_sweeps = step_creep_is_rigid(s);
+  c->sap           = c->options->sap;
+  c->sap.tolerance = sap_tolerance(&c->sap);
+  c->uses_sweeps   = step_creep_is_rigid(s) && (!isnan(c->options->max_creep) || isnan(c->options->sap.tolerance));
   if (c->uses_sweeps) PetscCall(step_creep_create(s, c->options->max_creep, &c->creep));
   convex_constraints_take_over(s);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,7 +4,8 @@
 #include "core/key_table.h"
 
 typedef struct exact_options {
-  double max_creep; /* [m/s] creep and approach velocity that the friction solver may leave at a contact; NaN: see step_creep.h; 0: solver.friction.tolerance */
+  double
+      max_creep; /* [m/s] creep and approach velocity that the friction solver may leave at a contact; NaN: see step_creep.h; 0: solver.friction.tolerance */
   double
       friction_stall_tolerance; /* friction error accepted when the solver stalls, in the norm of solver.friction; NaN: see solver_stall_tolerance */
 } exact_options;

@@ -97,7 +97,10 @@ static double depth_in(const rigid_body *a, const scene_body *b)
   if (n == 0 || !a->surface) return 0.0;
   a->base.ops->frame(&a->base, 0.0, 0.0, NULL, &fa);
   b->body->ops->frame(b->body, 0.0, 0.0, NULL, &fb);
-  for (int k = 0; k < n; ++k)
+  for (int k = 0; k < n; ++k) {
+    double center[3];
+    rigid_frame_to_local(&fb, fa.c, center);
+    if (level_set_value(sets[k], center) > 1.05 * a->radius) continue; /* 5 % for the errors of sampled distances */
     for (int64_t t = 0; t < a->surface->n_triangles; ++t) {
       double at[3][3];
       for (int q = 0; q < 3; ++q) {
@@ -108,6 +111,7 @@ static double depth_in(const rigid_body *a, const scene_body *b)
       }
       find_deepest_point(sets[k], (const double(*)[3])at, 1e-3 * a->radius, MOST_CUTS, &most);
     }
+  }
   return most;
 }
 

@@ -180,7 +180,6 @@ PetscErrorCode penalty_system_begin(penalty_system *p)
     memory_free(&p->masked);
     PetscCall(memory_alloc("prescribed components", 3 * l->n_blocks, sizeof *p->masked, &p->masked));
   }
-  if (s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX) step_layout_check_motion(l);
   if (scene_overlaps_has_rest(s->overlaps)) penalty_contact_set_rest_overlaps(p->contact, s->laws);
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, l->dt,
                                        step_layout_margin(l), l->n_blocks));

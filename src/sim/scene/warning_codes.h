@@ -10,7 +10,7 @@
 #define WARNING_CODE_TABLE(X)                                                                                                               \
   X("below-plane", "start", "a body starts completely behind a plane, a wall of a container or a side of the grid: move it to the free side")   \
   X("unsupported-body", "start", "nothing is below a body within its fall during the run: add an obstacle, or check positions and gravity") \
-  X("fast-body", "start, run", "a body moves farther in one step than half of the smallest feature that it can collide with, or than the distance within which edges of obstacles are searched: choose a shorter step") \
+  X("fast-body", "start", "a body moves farther in one step than half of the smallest feature that it can collide with: choose a shorter step") \
   X("step-gravity", "start", "gravity displaces a body at rest in one step by more than its size or the spacing: choose a shorter step") \
   X("step-sound", "start", "the step is so much longer than the oscillations of an elastic body that they are damped within a step: choose a shorter step if vibrations or impacts matter") \
   X("step-contact", "start", "the step does not resolve the damper of a coefficient of restitution: choose a step shorter than sqrt(m/k)/5") \

@@ -11,6 +11,8 @@ double solver_contact_stall_tolerance(double given, double tolerance)
   return isnan(given) ? fmax(CONTACT_ROUNDING, STALL_FACTOR * tolerance) : given;
 }
 
+double solver_friction_tolerance(const friction_options *o) { return friction_tolerance(o); }
+
 /* clang-format off */
 #define KEYS_END {.name = NULL}
 

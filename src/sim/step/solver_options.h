@@ -35,7 +35,9 @@ typedef struct solver_options {
 double solver_stall_tolerance(double given, double tolerance);
 /* The same for the relative errors of contact and friction solvers, at least 1e-7 (10 times the default tolerance). Their rounding errors reach
  * 1e-9 in contacts of bodies with very different masses. Halving the step does not reduce them, so a job with a tolerance of 1e-11 would stop. */
-double                 solver_contact_stall_tolerance(double given, double tolerance);
+double solver_contact_stall_tolerance(double given, double tolerance);
+/* solver.friction.tolerance, 1e-8 if it is not given. */
+double                 solver_friction_tolerance(const friction_options *o);
 extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
                                                     * keys */
 #endif

@@ -172,7 +172,6 @@ PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const 
 {
   PetscFunctionBegin;
   timer_begin(TIMER_CONTACT_SEARCH);
-  if (c->edges) step_layout_check_motion(l);
   PetscCall(detect_contacts(c, l, u, status));
   PetscCall(set_shifts(c, l));
   timer_end(TIMER_CONTACT_SEARCH);

@@ -46,7 +46,7 @@ static PetscErrorCode initialise_problem(step_coulomb *p)
   step_impulses_guess(&p->frame->record.known, &p->frame->contacts.rows, step_contacts_spots(&p->frame->contacts), l->dt, guess);
   PetscErrorCode code = 0;
   if (p->options->creep) code = step_creep_limits(p->options->creep, &p->frame->contacts, l, &p->speed_limit);
-  if (!code && p->options->creep) step_creep_add_slack(p->options->creep, p->speed_limit, &p->frame->contacts);
+  if (!code && p->options->creep) step_creep_add_slack(p->options->creep, p->speed_limit, guess, &p->frame->contacts);
   if (!code) code = step_working_set_create(&p->frame->contacts, l->v0, guess, p->options->creep != NULL, &p->set);
   if (!code && p->options->creep) code = step_creep_bodies(&p->unknowns, l, &p->body);
   memory_free(&guess);
@@ -122,8 +122,7 @@ static void record_solver_result(const step_coulomb *p, const friction_options *
     if (strcmp(friction_solvers[k].name, name) == 0) report->friction_method = k;
   const bool is_short = !is_last && (result->status == FRICTION_ITERATIONS || result->status == FRICTION_STALLED);
   nonlinear_record_solver(result->status == FRICTION_OK, result->status == FRICTION_STOPPED, is_short,
-                          friction_result_error(result, used->error), stall_tolerance, &report->friction_unconverged,
-                          status);
+                          friction_result_error(result, used->error), stall_tolerance, &report->friction_unconverged, status);
 }
 
 /* The final tolerance of the friction problems. */
@@ -149,10 +148,11 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
     for (int64_t i = 0; i < s->n; ++i) s->q[3 * i] += s->shift[i];
     if (o->keep_problem) PetscCall(o->keep_problem(o->context, p->W, s->n, p->y, s->q, s->mu, s->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
-    const friction_problem problem = {p->W, s->n, s->q, s->mu, p->speed_limit, NULL, p->frame->layout.acceleration_scale * p->frame->layout.dt};
-    friction_options       options = *o->friction;
-    options.tolerance              = now->tolerance;
-    options.enough                 = o->friction_stall_tolerance;
+    const friction_problem problem = {
+        p->W, s->n, s->q, s->mu, p->speed_limit, NULL, p->frame->layout.acceleration_scale * p->frame->layout.dt};
+    friction_options options = *o->friction;
+    options.tolerance        = now->tolerance;
+    options.enough           = o->friction_stall_tolerance;
     if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_work = STEP_CREEP_WORK;
     const bool is_last = now->tolerance <= last_tolerance(p);
     if (!is_last && options.max_iterations == 0) options.max_iterations = INEXACT_ITERATIONS;
@@ -226,7 +226,7 @@ static int list_arrays(void *context, nonlinear_array out[NONLINEAR_MAX_ARRAYS])
 static nonlinear_options options_of(const step_coulomb *p)
 {
   nonlinear_options o = nonlinear_defaults(p->options->newton);
-  o.accepts_first                  = true;
+  o.accepts_first     = true;
   /* With Anderson's combination an older matrix suffices up to this ratio of residuals. Always renewing it takes 14 to 20 % fewer
    * linearisations of brushes and wisps, but 5 to 14 % more CPU time. */
   o.renew = 0.3;

@@ -24,8 +24,8 @@
 typedef struct {
   const newton_options   *newton;
   const friction_options *friction;
-  double                  friction_stall_tolerance;       /* a stalled friction problem is accepted up to this error */
-  const step_creep       *creep;                          /* accepted creep of rigid scenes (friction error of kind speed); NULL: the tolerance of `friction` */
+  double                  friction_stall_tolerance; /* a stalled friction problem is accepted up to this error */
+  const step_creep       *creep; /* accepted creep of rigid scenes (friction error of kind speed); NULL: the tolerance of `friction` */
   linear_solver          *motion_solver, *contact_solver; /* of M; of Newton's method on contacts */
   /* Called before and after each friction problem, arguments as exact_export_problem and exact_export_solution; NULL: none. */
   PetscErrorCode (*keep_problem)(void *context, const delassus *W, int64_t n, const double *v_free, const double *q, const double *mu,
@@ -46,10 +46,10 @@ typedef struct {
   double                     *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
   bool                        has_tangent;    /* the systems have evaluated their tangents at y */
   step_working_set            set;
-  step_line_search            search;     /* parts of the current matrix */
+  step_line_search            search;      /* parts of the current matrix */
   int32_t                    *body;        /* [n] rigid body of each unknown, numbers of systems; NULL without options.creep */
   double                     *speed_limit; /* [set.n] accepted creep of the contacts [m/s]; NULL without options.creep */
-  double                     *v_detected; /* [n_full] velocities at the last contact detection */
+  double                     *v_detected;  /* [n_full] velocities at the last contact detection */
   int                         n_detections;
 } step_coulomb;
 

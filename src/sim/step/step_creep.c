@@ -45,16 +45,17 @@ PetscErrorCode step_creep_limits(const step_creep *c, const step_contacts *conta
   const double relative = RELATIVE * sqrt(square / fmax(1.0, (double)n));
   for (int64_t i = 0; i < n; ++i) {
     const double size = fmin(c->size[spot[i].body_a], c->size[spot[i].body_b]), of_size = isfinite(size) ? CREEP * size : 0.0;
-    (*limit)[i]       = isnan(c->max_creep) ? fmax(fmax(of_size, relative), STEP_LEAST_SLIP / l->dt) : c->max_creep;
+    (*limit)[i] = isnan(c->max_creep) ? fmax(fmax(of_size, relative), STEP_LEAST_SLIP / l->dt) : c->max_creep;
     if (l->is_precise) (*limit)[i] = fmin((*limit)[i], PRECISE * l->acceleration_scale * l->dt);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void step_creep_add_slack(const step_creep *c, const double *limit, step_contacts *contacts)
+void step_creep_add_slack(const step_creep *c, const double *limit, const double *guess, step_contacts *contacts)
 {
   const contact_spot *spot = step_contacts_spots(contacts);
   for (int64_t i = 0; i < step_contacts_size(contacts); ++i) {
+    if (!(guess[3 * i] > 0.0)) continue;
     const double slack = fmin(limit[i], CREEP * fmin(c->size[spot[i].body_a], c->size[spot[i].body_b]));
     contacts->shift[i] -= fmax(-slack, fmin(contacts->shift[i], slack));
   }

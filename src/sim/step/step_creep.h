@@ -27,9 +27,9 @@ PetscErrorCode step_creep_create(const scene *s, double max_creep, step_creep *c
 void           step_creep_destroy(step_creep *c); /* accepts zeros */
 /* *limit [n] accepted speed of each contact [m/s], memory_free(*limit). l: layout at the start of the step. */
 PetscErrorCode step_creep_limits(const step_creep *c, const step_contacts *contacts, const step_layout *l, double **limit);
-/* Treat contacts that would close or overlap by less than the slack as closed: the shifts of all contacts are moved towards 0 by at most the smaller of
- * their limit and CREEP L. Otherwise gaps that are within the tolerance would open and close contacts that carry load, so that their forces jump. */
-void step_creep_add_slack(const step_creep *c, const double *limit, step_contacts *contacts);
+/* Treat contacts that carried load in the last step (guess [n][3], guess_N > 0) and would close or overlap by less than the slack as closed: their shifts are
+ * moved towards 0 by at most the smaller of their limit and CREEP L. Otherwise gaps that are within the tolerance would open and close contacts that carry load, so that their forces jump. */
+void step_creep_add_slack(const step_creep *c, const double *limit, const double *guess, step_contacts *contacts);
 /* *of_unknown [u->n] number of the system of each unknown, memory_free(*of_unknown); see delassus_set_bodies. */
 PetscErrorCode step_creep_bodies(const step_unknowns *u, const step_layout *l, int32_t **of_unknown);
 /* friction_options.least_work: 500 sweeps of 100 contacts, about 1 ms, 5 of 1000. So small scenes are solved accurately. */

@@ -4,8 +4,6 @@
 #include "core/log.h"
 #include "core/math3.h"
 #include "core/memory.h"
-#include "core/warning_list.h"
-#include "sim/scene/scene_surfaces.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -209,28 +207,6 @@ double step_layout_margin(const step_layout *l)
   for (int i = 0; i < s->n_sources; ++i)
     if (s->sources[i].b->ops->points == POINT_RIGID) speed = fmax(speed, rigid_speed(&s->sources[i], &l->frames0[s->sources[i].frame]));
   return fmin(2.0 * l->dt * (speed + l->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
-}
-
-void step_layout_check_motion(const step_layout *l)
-{
-  const scene *s      = l->scene;
-  const double margin = step_layout_margin(l);
-  const int    known  = warning_list_count(s->warnings);
-  for (int i = 0; i < s->n_sources; ++i) {
-    const contact_source *source = &s->sources[i];
-    if (source->b->ops->points != POINT_RIGID) continue;
-    const double moved = l->dt * (rigid_speed(source, &l->frames0[source->frame]) + l->dt * v3_norm(s->gravity));
-    for (int j = 0; j < s->n_bodies && moved > margin; ++j) {
-      char pair[256];
-      if (!scene_obstacle_edges(s, source->body_id, j)) continue;
-      (void)snprintf(pair, sizeof pair, "%s, %s", s->bodies[source->body_id].name, s->bodies[j].name);
-      warning_list_add(s->warnings, "fast-body", pair,
-                       "the first body moves by up to %.3g m in the step at t = %g s, but edges of the obstacle are searched within %.3g m "
-                       "only, and can pass between its vertices; choose a step of at most %.2g s",
-                       moved, l->t, margin, 0.5 * l->dt * margin / moved);
-    }
-  }
-  if (warning_list_count(s->warnings) > known) log_progress_end(), (void)warning_list_log(s->warnings, known);
 }
 
 /* ---- end of the step ------------------------------------------------------------------------------------------------- */

@@ -55,9 +55,6 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
 /* Search distance [m] for contacts of this step: twice the displacement of the fastest point in dt at its current speed plus the
  * speed that gravity adds, plus 10 % of the length scale. A point that moves farther penetrates and is detected in the next step. */
 double step_layout_margin(const step_layout *l);
-/* Warn (fast-body) about bodies that move farther in this step than the margin and can touch edges of obstacles (obstacle_edges.h), which are found within the
- * margin only. */
-void step_layout_check_motion(const step_layout *l);
 /* Name of the body (or part) with the largest scaled residual in g [n_blocks][3], for error messages. NULL: all are zero. */
 const char *step_layout_largest_residual(const step_layout *l, const double *g);
 /* Make l->v permanent in every system. If the status is negative, nothing has changed. */

@@ -23,7 +23,8 @@ typedef struct {
 
 /* Select the working set of a step; *s must be zero before the call. r_all [n_all][3]: initial guess [N s]; v [n_blocks][3]:
  * velocities at the start of the step. includes_all: all contacts are included. Error: out of memory. */
-PetscErrorCode step_working_set_create(const step_contacts *c, const double *v, const double *r_all, bool includes_all, step_working_set *s);
+PetscErrorCode step_working_set_create(const step_contacts *c, const double *v, const double *r_all, bool includes_all,
+                                       step_working_set *s);
 void           step_working_set_destroy(step_working_set *s);
 /* Add the excluded contacts whose normal velocity plus shift at velocities v is below -speed [m/s]. *n_joined: their number. r of
  * the other contacts is unchanged; new impulses are zero. */

@@ -12,7 +12,7 @@ typedef struct {
   rigid_body     *rigid[2];
   body           *body[2];
   triangle_mesh  *mesh;
-  rigid_frame     frames[2];
+  rigid_frame     frames[2], end[2];
   contact_law     law[4];
   contact_scene   scene;
   obstacle_edges *edges;
@@ -189,5 +189,116 @@ static void test_turned_obstacle(void **state)
   close_world(&w);
 }
 
+/* ---- bodies that move farther than the margin in one step ---- */
+
+/* Contact of the first touch: at a on the cube, at b on the obstacle, in world axes at the start of the step. */
+static void assert_swept(const contact_spot *s, const double a[3], const double b[3], double nz, double gap)
+{
+  for (int k = 0; k < 3; ++k) {
+    assert_close(s->a.x[k], a[k], 2e-5); /* the motion ends 1e-4 m before the contact, obliquely in test_fast_ridge */
+    assert_close(s->b.x[k], b[k], 2e-5);
+  }
+  assert_close(s->normal[2], nz, 1e-12);
+  assert_close(s->gap, gap, 1e-12);
+}
+
+/* The cube, above the ridge, moves obliquely through it: it is 0.3 m lower at the end of the step. */
+static void test_fast_ridge(void **state)
+{
+  (void)state;
+  world w;
+  open_world(&w, prism());
+  v3_set(w.frames[0].v, 0.0, 2.0, -30.0);
+  assert_int_equal(find(&w, 0.0, 0.03, 0.1 + 0.15, straight), 2);
+  for (int i = 0; i < 2; ++i) {
+    const contact_spot *s    = contact_set_get(w.set) + i;
+    const double        x    = s->a.x[0] < 0.0 ? -0.1 : 0.1;
+    const double        a[3] = {x, -0.01, 0.15}, b[3] = {x, 0.0, 0.0};
+    assert_swept(s, a, b, 1.0, 0.15);
+  }
+  assert_int_equal(find(&w, 0.0, 0.03, 0.1 + 0.31, straight), 0); /* not reached in this step */
+  assert_int_equal(find(&w, 0.0, 0.12, 0.1 + 0.15, straight), 0); /* passes beside the ridge */
+  v3_set(w.frames[0].v, 0.0, 0.0, 30.0);
+  assert_int_equal(find(&w, 0.0, 0.03, 0.1 + 0.15, straight), 0); /* moves away */
+  v3_set(w.frames[0].v, 0.0, 0.0, 0.0);
+  w.scene.gravity[2] = -2000.0; /* 0.2 m in a step */
+  assert_int_equal(find(&w, 0.0, 0.03, 0.1 + 0.15, straight), 2);
+  close_world(&w);
+}
+
+/* A tip that moves upwards by 0.4 m, through the cube at rest. */
+static void test_fast_obstacle(void **state)
+{
+  (void)state;
+  world w;
+  open_world(&w, pyramid());
+  memcpy(w.end, w.frames, sizeof w.end);
+  w.scene.end = w.end;
+  v3_set(w.end[1].c, 0.0, 0.0, 0.4);
+  assert_int_equal(find(&w, 0.05, 0.02, 0.1 + 0.15, straight), 1);
+  const double a[3] = {0.0, 0.0, 0.15}, b[3] = {0.0, 0.0, 0.0};
+  assert_swept(contact_set_get(w.set), a, b, 1.0, 0.15);
+  v3_set(w.end[1].c, 0.0, 0.0, 0.14);
+  assert_int_equal(find(&w, 0.05, 0.02, 0.1 + 0.15, straight), 0); /* not reached */
+  close_world(&w);
+}
+
+/* A turned obstacle that moves along x, against a cube that moves along -x: the ridge points along x. */
+static void test_fast_turned_obstacle(void **state)
+{
+  (void)state;
+  const double quarter[3] = {0.0, 0.5 * M_PI, 0.0};
+  world        w;
+  open_world(&w, prism());
+  rotation_exp(w.frames[1].R, quarter);
+  v3_set(w.frames[1].c, 0.5, 0.0, 0.0);
+  memcpy(w.end, w.frames, sizeof w.end);
+  w.scene.end = w.end;
+  v3_set(w.end[1].c, 0.6, 0.0, 0.0);
+  v3_set(w.frames[0].v, -15.0, 0.0, 0.0);
+  assert_int_equal(find(&w, 0.5 + 0.1 + 0.2, 0.0, 0.0, straight), 2);
+  for (int i = 0; i < 2; ++i) {
+    const contact_spot *s    = contact_set_get(w.set) + i;
+    const double        z    = s->a.x[2] < 0.0 ? -0.1 : 0.1;
+    const double        a[3] = {0.7, 0.0, z}, b[3] = {0.5, 0.0, z};
+    assert_swept(s, a, b, 0.0, 0.2);
+    assert_close(s->normal[0], 1.0, 1e-12);
+  }
+  close_world(&w);
+}
+
+/* Tilted by 1e-4 over the ridge, the bottom face has contacts at both of its edges, above the ridge and below it. */
+static void test_tilted(void **state)
+{
+  (void)state;
+  const double tilted[3] = {0.0, 1e-4, 0.0};
+  world        w;
+  open_world(&w, prism());
+  for (int k = 0; k < 3; ++k) {
+    const double height = k == 0 ? 1e-3 : k == 1 ? 0.0 : -1e-3;
+    assert_int_equal(find(&w, 0.0, 0.03, 0.1 + height, tilted), 2);
+    for (int i = 0; i < 2; ++i) {
+      const contact_spot *s = contact_set_get(w.set) + i;
+      assert_close(s->normal[2], 1.0, 1e-12);
+      assert_close(s->gap, height + (s->a.x[0] < 0.0 ? 1e-5 : -1e-5), 1e-8);
+    }
+  }
+  close_world(&w);
+}
+
+/* The cube turns by 0.05 rad in the step: its corner edges come closer to the ridge by the rotation. Contacts are found, with gaps of the start. */
+static void test_fast_turning(void **state)
+{
+  (void)state;
+  world w;
+  open_world(&w, prism());
+  v3_set(w.frames[0].v, 0.0, 0.0, -30.0);
+  v3_set(w.frames[0].w, 0.0, 0.0, 5.0);
+  assert_int_equal(find(&w, 0.0, 0.03, 0.1 + 0.15, straight), 2);
+  for (int i = 0; i < 2; ++i) assert_close((contact_set_get(w.set) + i)->gap, 0.15, 1e-12);
+  close_world(&w);
+}
+
 TEST_MAIN(cmocka_unit_test(test_ridge), cmocka_unit_test(test_end_of_ridge), cmocka_unit_test(test_tip),
-          cmocka_unit_test(test_turned_obstacle))
+          cmocka_unit_test(test_turned_obstacle), cmocka_unit_test(test_fast_ridge), cmocka_unit_test(test_fast_obstacle),
+          cmocka_unit_test(test_fast_turned_obstacle), cmocka_unit_test(test_fast_turning), cmocka_unit_test(test_tilted))

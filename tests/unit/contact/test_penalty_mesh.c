@@ -241,6 +241,97 @@ static void fast_points_collide_next_to_known_pairs(void **unused)
   assert_no_leak();
 }
 
+/* A lagged force of a point on a rigid surface rotates with it: derivatives by its rotation, although no spring acts in this step. */
+static void lagged_forces_rotate_with_the_surface(void **unused)
+{
+  (void)unused;
+  const double       nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, 0, 2, 1, 0}, h = 1e-6;
+  body               b      = {.ops = &roof_ops, .name = "roof"};
+  const contact_mesh mesh   = {&b, 0, GROUND};
+  const contact_law  law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
+  const rigid_frame  start  = mock_frame((double[3]){0.2, 0.1, -0.3}, 1);
+  rigid_frame        frame;
+  penalty_contact   *contact;
+  mock_body          point;
+  double             v[9] = {0.0}, d[9], g[2][9], y[9] = {0.0}, size = 0.0;
+  step_status        status = {STEP_OK, NULL, -1};
+  memcpy(roof_x, nodes, sizeof nodes);
+  mock_create(&point, "point", false, 1, 1, 1);
+  point.weight[0] = 1.0;
+  v3_set(point.x, 0.2 + 0.297, 0.1 + 0.3, -0.3 + 1e-6);
+  v[2]                        = -(DEPTH + 1e-6) / DT;
+  const contact_source source = {&point.base, -1, POINT};
+  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
+  penalty_contact_set_scheme(contact, CONTACT_LAGGED_CONTACT);
+  for (int step = 0; step < 2; ++step) { /* in the first one the point enters */
+    assert_ok(penalty_contact_begin_step(contact, 1, &source, 0, NULL, 1, &start, DT, 0.05, 3));
+    mock_move_frame(&start, DT, v, &frame);
+    if (step > 0) break;
+    assert_ok(penalty_contact_settle(contact, v, &frame));
+    assert_ok(penalty_contact_end_step(contact, v, &frame, NULL));
+    v3_axpy(point.x, DT, v);
+    v[2] = 0.0;
+  }
+  for (int i = 0; i < 9; ++i) d[i] = cos(3.0 * i);
+  memset(g, 0, sizeof g);
+  assert_ok(penalty_contact_residual(contact, v, &frame, g[0], true, &status));
+  assert_true(fabs(g[0][2]) > 0.5 * DT * K * DEPTH);
+  assert_ok(penalty_contact_tangent(contact, d, y, false));
+  memset(g, 0, sizeof g);
+  for (int side = 0; side < 2; ++side) {
+    double moved[9];
+    for (int i = 0; i < 9; ++i) moved[i] = v[i] + (side ? h : -h) * d[i];
+    mock_move_frame(&start, DT, moved, &frame);
+    assert_ok(penalty_contact_residual(contact, moved, &frame, g[side], false, &status));
+  }
+  for (int i = 0; i < 9; ++i) size = fmax(size, fabs(y[i]));
+  assert_true(size > 0.01 * DT * DT * K * DEPTH);
+  for (int i = 0; i < 9; ++i) assert_close((g[1][i] - g[0][i]) / (2.0 * h), y[i], 1e-6 * size);
+  penalty_contact_destroy(&contact);
+  mock_destroy(&point);
+  assert_no_leak();
+}
+
+/* Points of clouds before and after those of a rigid body: collisions are detected for the motion of their own blocks. The last one rises. */
+static void points_of_several_bodies_keep_their_rows(void **unused)
+{
+  (void)unused;
+  enum { FIRST, RIGID, LAST, ROOF, N_BODIES, N_BLOCKS = 5 };
+  const double       nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, 0, 2, 1, 0};
+  body               b         = {.ops = &roof_ops, .name = "roof"};
+  const contact_mesh mesh      = {&b, 1, ROOF};
+  contact_law        law[N_BODIES * N_BODIES];
+  rigid_frame        frames0[2] = {mock_frame((double[3]){0.5, 0.3, 0.0}, 2), mock_frame((double[3]){0.0, 0.0, 0.0}, -1)}, frames[2];
+  mock_body          points[3];
+  contact_source     source[3];
+  penalty_contact   *contact;
+  double             v[3 * N_BLOCKS] = {0.0}, g[3 * N_BLOCKS] = {0.0};
+  step_status        status = {STEP_OK, NULL, -1};
+  memcpy(roof_x, nodes, sizeof nodes);
+  memset(law, 0, sizeof law);
+  for (int i = 0; i < ROOF; ++i) law[N_BODIES * i + ROOF].stiffness = law[N_BODIES * ROOF + i].stiffness = K;
+  for (int i = 0; i < 3; ++i) {
+    mock_create(&points[i], "points", i == RIGID, 1, i == RIGID ? 0 : 1, i == LAST ? 1 : 2);
+    points[i].base.first_block = 2 * i;
+    if (i != RIGID) points[i].block[0] = i == FIRST, points[i].weight[0] = 1.0; /* the second block of the first body */
+    v3_set(points[i].x, 0.3 + 0.2 * i, 0.3, 1e-6);
+    source[i]                           = (contact_source){&points[i].base, i == RIGID ? 0 : -1, i};
+    v[3 * (i == FIRST ? 1 : 2 * i) + 2] = (i == LAST ? DEPTH : -(DEPTH + 1e-6)) / DT;
+  }
+  assert_ok(penalty_contact_create(N_BODIES, law, &contact));
+  assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
+  assert_ok(penalty_contact_begin_step(contact, 3, source, 0, NULL, 2, frames0, DT, 0.05, N_BLOCKS));
+  for (int i = 0; i < 2; ++i) mock_move_frame(&frames0[i], DT, v, &frames[i]);
+  assert_ok(penalty_contact_residual(contact, v, frames, g, true, &status));
+  assert_int_equal(status.code, STEP_OK);
+  for (int i = 0; i < 3 * N_BLOCKS; ++i) /* blocks 1 and 2 */
+    assert_close(g[i], i == 5 || i == 8 ? -DT * K * DEPTH : 0.0, 1e-9 * DT * K * DEPTH);
+  penalty_contact_destroy(&contact);
+  for (int i = 0; i < 3; ++i) mock_destroy(&points[i]);
+  assert_no_leak();
+}
+
 static const int32_t tetrahedron[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
 static const double  corner[12]      = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static void          tetrahedron_surface(const body *b, body_surface *out)
@@ -408,6 +499,7 @@ static void the_first_triangle_counts(void **unused)
 
 TEST_MAIN(cmocka_unit_test(points_inside_are_attached), cmocka_unit_test(pairs_are_known_in_the_next_step),
           cmocka_unit_test(wrong_attachments_are_rejected), cmocka_unit_test(the_first_triangle_counts),
-          cmocka_unit_test(fast_points_collide_next_to_known_pairs), cmocka_unit_test(force_is_the_coulomb_return),
+          cmocka_unit_test(fast_points_collide_next_to_known_pairs), cmocka_unit_test(lagged_forces_rotate_with_the_surface),
+          cmocka_unit_test(points_of_several_bodies_keep_their_rows), cmocka_unit_test(force_is_the_coulomb_return),
           cmocka_unit_test(natural_map_of_a_curved_surface), cmocka_unit_test(error_of_a_force_is_reported),
           cmocka_unit_test(forces_on_triangles_satisfy_the_law))

@@ -197,6 +197,32 @@ static void test_ridge(void **unused)
   assert_no_leak();
 }
 
+/* At the bottom of a pit of four triangles the normal is that of all four, whichever corner of its triangle the bottom is. */
+static void test_pit(void **unused)
+{
+  (void)unused;
+  const double x[15] = {0.0, 0.0, 0.0, 5.0, 5.0, 5.0, -5.0, 5.0, 5.0, -5.0, -5.0, 5.0, 5.0, -5.0, 5.0};
+  for (int first = 0; first < 3; ++first) {
+    triangle_topology *t;
+    mesh_relaxation    r;
+    int32_t            tri[12];
+    for (int k = 0; k < 4; ++k) {
+      const int32_t corner[3] = {0, 1 + k, 1 + (k + 1) % 4};
+      for (int c = 0; c < 3; ++c) tri[3 * k + (c + first) % 3] = corner[c];
+    }
+    assert_ok(triangle_topology_create(5, 4, tri, &t));
+    mesh_attachment X    = {0, {0.1, 0.1, 0.1}};
+    const double    Z[3] = {0.02, 0.01, -1.0};
+    X.weight[first]      = 0.8;
+    relax_mesh(t, x, 0.1, &X, Z, false, &r);
+    assert_int_equal(r.place[r.n_places - 1], AT_VERTEX);
+    assert_close(v3_norm(r.Y), 0.0, 0.0);
+    assert_close(hypot(r.normal[0], r.normal[1]), 0.0, 1e-15);
+    triangle_topology_destroy(&t);
+  }
+  assert_no_leak();
+}
+
 /* A border vertex in the middle of an edge of a flat sheet, and its corner: pulled outwards the attachment leaves unless
  * friction prevents it, pulled inwards it slides in. In a valley that ends at the border, friction at the vertex is enough where
  * neither side of the valley alone would be. */
@@ -251,4 +277,4 @@ static void test_border(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(test_border), cmocka_unit_test(test_plane), cmocka_unit_test(test_derivatives),
-          cmocka_unit_test(test_closest_point), cmocka_unit_test(test_ridge))
+          cmocka_unit_test(test_closest_point), cmocka_unit_test(test_ridge), cmocka_unit_test(test_pit))

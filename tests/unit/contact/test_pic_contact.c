@@ -69,6 +69,28 @@ static void approaching_bodies_are_slowed(void **state)
   assert_no_leak();
 }
 
+/* A scene that is its own mirror image at x = 0, a plane of the grid, remains so: all 27 nodes around a point count. */
+static void mirrored_bodies_remain_mirrored(void **state)
+{
+  (void)state;
+  scene  s;
+  double change = 0.0;
+  spheres(&s, 0.05, 1.0);
+  s.b.is_bare = true; /* additional points are random */
+  for (int i = 0; i < NODES; ++i) {
+    v3_set(s.x + 3 * (NODES + i), -s.x[3 * i], s.x[3 * i + 1], s.x[3 * i + 2]);
+    s.mass[NODES + i] = s.mass[i];
+  }
+  solve(&s, edge(), both, all_active);
+  for (int i = 0; i < NODES; ++i) {
+    const double *one = s.v + 3 * i, *two = s.v + 3 * (NODES + i);
+    for (int k = 0; k < 3; ++k) assert_close(two[k], k == 0 ? -one[k] : one[k], 1e-12);
+    change = fmax(change, fabs(one[0] - 1.0));
+  }
+  assert_true(change > 0.5);
+  assert_no_leak();
+}
+
 static void separating_bodies_do_not_change(void **state)
 {
   (void)state;
@@ -121,5 +143,6 @@ static void coordinates_out_of_range_are_reported(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(approaching_bodies_are_slowed), cmocka_unit_test(separating_bodies_do_not_change),
-          cmocka_unit_test(threads_agree), cmocka_unit_test(coordinates_out_of_range_are_reported))
+TEST_MAIN(cmocka_unit_test(approaching_bodies_are_slowed), cmocka_unit_test(mirrored_bodies_remain_mirrored),
+          cmocka_unit_test(separating_bodies_do_not_change), cmocka_unit_test(threads_agree),
+          cmocka_unit_test(coordinates_out_of_range_are_reported))

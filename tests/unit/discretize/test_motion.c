@@ -106,6 +106,7 @@ static void test_turns(void **state)
       {"{keyframes: [{time: 0}, {time: 1, rotate_deg: 540, axis: [0, 2, 0]}]}", {0, 3 * M_PI, 0}},
       {"{keyframes: [{time: 0}, {time: 1, rotate_deg: -360, axis: [1, 0, 0]}]}", {-2 * M_PI, 0, 0}},
       {"{keyframes: [{time: 0, rotate_deg: 720}, {time: 1}]}", {0, 0, -4 * M_PI}},
+      {"{keyframes: [{time: 0, rotate_deg: 90, axis: [1, 0, 0]}, {time: 1}]}", {-M_PI / 2, 0, 0}},
       {"{keyframes: [{time: 0, rotate_deg: 90}, {time: 1, rotate_deg: 450, axis: [0, 0, -1]}]}", {0, 0, -3 * M_PI}},
       {"{keyframes: [{time: 0, rotate_deg: 360}, {time: 1, rotate_deg: 450, axis: [1, 0, 0]}]}", {M_PI / 2, 0, 0}},
       {"{interpolation: smooth, keyframes: [{time: 0}, {time: 1, rotate_deg: 540}]}", {0, 0, 1.5 * 3 * M_PI}},

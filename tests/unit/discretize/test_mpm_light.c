@@ -95,6 +95,45 @@ static void linear_velocities_are_exact(void **state)
   }
 }
 
+/* Mass of the node at `steps` times direction q from node `at`, over the squared length of the direction; 0 for light and missing nodes. */
+static double worth_of(const mpm_grid *g, const int64_t at[3], int q, int steps)
+{
+  const int dir[3] = {q / 9 - 1, q / 3 % 3 - 1, q % 3 - 1}, length2 = dir[0] * dir[0] + dir[1] * dir[1] + dir[2] * dir[2];
+  int64_t   node[3];
+  for (int k = 0; k < 3; ++k) node[k] = at[k] + steps * dir[k];
+  const int32_t dof = length2 ? mpm_grid_find(g, node) : -1;
+  return dof < 0 || is_light(g, dof) ? 0.0 : g->mass[dof] / length2;
+}
+
+/* A single leader is the heaviest one for the square of its distance. */
+static void single_leaders_are_near_and_heavy(void **state)
+{
+  (void)state;
+  int64_t n_choices = 0;
+  for (int c = 0; c < 2; ++c) {
+    mpm_domain                 *d = cloud(c, SHARE);
+    const mpm_grid             *g = d->grid;
+    const body_dependent_block *f;
+    const int64_t               n = d->base.ops->followers(&d->base, &f);
+    for (int64_t k = 0; k < n; ++k) {
+      int64_t own[3], near[3];
+      double  best  = 0.0;
+      int     steps = 0, n_best = 0;
+      if ((k + 1 < n && f[k + 1].block == f[k].block) || (k > 0 && f[k - 1].block == f[k].block)) continue;
+      mpm_grid_node(g, f[k].block, own);
+      mpm_grid_node(g, f[k].leader, near);
+      for (int a = 0; a < 3; ++a) steps = llabs(near[a] - own[a]) > steps ? (int)llabs(near[a] - own[a]) : steps;
+      for (int q = 0; q < 27; ++q) n_best += worth_of(g, own, q, steps) > 0.0, best = fmax(best, worth_of(g, own, q, steps));
+      const int q = (int)(9 * ((near[0] - own[0]) / steps + 1) + 3 * ((near[1] - own[1]) / steps + 1) + (near[2] - own[2]) / steps + 1);
+      assert_close(worth_of(g, own, q, steps), best, 0.0);
+      n_choices += n_best > 1;
+    }
+    mpm_domain_destroy(&d);
+    assert_no_leak();
+  }
+  assert_true(n_choices > 5);
+}
+
 /* Mirrors: constrained or mirrored nodes are neither dependent nor leaders. A dependent node has the constraints of its leaders,
  * so a velocity that satisfies the mirrors still does. A node on a plane is light only if it would be with its full image. */
 static void mirrors_are_satisfied(void **state)
@@ -235,6 +274,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(light_nodes_depend_on_heavy_ones),
                                      cmocka_unit_test(linear_velocities_are_exact),
+                                     cmocka_unit_test(single_leaders_are_near_and_heavy),
                                      cmocka_unit_test(mirrors_are_satisfied),
                                      cmocka_unit_test(half_a_bar_has_the_light_nodes_of_the_whole),
                                      cmocka_unit_test(no_dependent_nodes_by_default),

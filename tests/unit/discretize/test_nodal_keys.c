@@ -113,6 +113,33 @@ static void pressure_has_the_potential_p_V(void **unused)
   assert_no_leak();
 }
 
+/* With `inside`, the pressure acts on the triangles whose three corners are in the shape: here those of the side x = 0.9, but not those that reach
+ * from its edges to x = 0.7. */
+static void pressure_inside_a_shape(void **unused)
+{
+  (void)unused;
+  const shape_box_spec side   = {{0.8, -1.0, -1.0}, {1.0, 1.0, 1.0}};
+  const shape_spec     form   = {.box = &side, .axis = {0, 0, 1}};
+  nodal_pressure_spec  one    = {.value = 5.0, .inside = &form};
+  key_item             item   = {.value = &one, .node = &nowhere};
+  const nodal_spec     spec   = {.damping = &none, .pressure = {1, &item}};
+  nodal_body          *b      = make(&spec);
+  step_status          status = {STEP_OK, NULL, -1};
+  int64_t              n_blocks;
+  double               v[3 * 36], g[3 * 36], sum[3] = {0.0};
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.1, &n_blocks, &status));
+  memcpy(v, b->v, sizeof v);
+  residual(b, v, g, false);
+  for (int i = 0; i < 36; ++i) {
+    if (b->x[3 * i] < 0.8) assert_close(v3_norm(g + 3 * i), 0.0, 0.0);
+    v3_add(sum, sum, g + 3 * i);
+  }
+  assert_close(sum[0], 0.1 * 5.0 * 0.4 * 0.4, 1e-13); /* - dt f: the force p A points inwards */
+  assert_close(hypot(sum[1], sum[2]), 0.0, 1e-14);
+  destroy(b);
+  assert_no_leak();
+}
+
 /* The coefficient, or one error for each mistake. */
 static void damping_coefficients(void **unused)
 {
@@ -151,4 +178,4 @@ static void damping_coefficients(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(the_initial_velocity_is_rigid), cmocka_unit_test(pressure_has_the_potential_p_V),
-          cmocka_unit_test(damping_coefficients))
+          cmocka_unit_test(pressure_inside_a_shape), cmocka_unit_test(damping_coefficients))

@@ -251,6 +251,71 @@ static void test_ring(void **unused)
   assert_no_leak();
 }
 
+/* Springs over two and three segments of loops of mass points: one per node, and none where it would join the same two nodes twice. Stretched by a
+ * tenth, a spring of length l has the energy k l / 200. */
+static void test_small_loops(void **unused)
+{
+  (void)unused;
+  for (int n = 4; n <= 8; ++n) {
+    char     text[1024];
+    rod_case c;
+    double   u[3 * 8], expected = 0.0;
+    int      at = snprintf(text, sizeof text, "curve: {points: [");
+    for (int i = 0; i < n; ++i)
+      at += snprintf(text + at, sizeof text - (size_t)at, "%s{at: [%.17g, %.17g, 0]}", i ? ", " : "", cos(2.0 * M_PI * i / n),
+                     sin(2.0 * M_PI * i / n));
+    snprintf(text + at, sizeof text - (size_t)at,
+             "]}, closed: true, section: {circle: 0.01}, natural: straight, stiffness: {bending: [0, 0], stretch: 3, bend_springs: 5, "
+             "twist_springs: 7}");
+    open_rod("mass_spring", text, NULL, &c);
+    for (int span = 1; span <= 3; ++span)
+      if (n >= 2 * span) expected += (n == 2 * span ? span : n) * (2 * span + 1) * 2.0 * sin(M_PI * span / n) / 200.0;
+    rod_begin(c.b, 0.0, 1.0);
+    for (int i = 0; i < 3 * n; ++i) u[i] = 0.1 * c.b->q[i];
+    rod_accept(c.b, u);
+    assert_close(rod_elastic(c.b), expected, 1e-12);
+    rod_case_close(&c);
+  }
+  assert_no_leak();
+}
+
+/* A straight round rod has the same energy with a natural curvature along either axis of its section; that of a natural twist is added. */
+static void test_natural_curvature(void **unused)
+{
+  (void)unused;
+  static const char *const natural[] = {"[3, 0], twist: 0", "[0, 3], twist: 0", "[0, 0], twist: 2", "[0, 3], twist: 2"};
+  double                   energy[4];
+  for (int i = 0; i < 4; ++i) {
+    char     text[512];
+    rod_case c;
+    snprintf(text, sizeof text,
+             "curve: {line: {from: [0, 0, 0], to: [0.5, 0.1, 0]}}, segments: 9, section: {circle: 0.01}, natural: {curvature: %s}",
+             natural[i]);
+    open_rod("discrete_elastic_rod", text, NULL, &c);
+    energy[i] = rod_elastic(c.b);
+    rod_case_close(&c);
+  }
+  assert_true(energy[0] > 0.0 && energy[2] > 0.0);
+  assert_close(energy[1], energy[0], 1e-12 * energy[0]);
+  assert_close(energy[3], energy[0] + energy[2], 1e-12 * energy[3]);
+  assert_no_leak();
+}
+
+/* All strands of a super-helix have the lengths of their arcs. */
+static void test_lengths_of_arcs(void **unused)
+{
+  (void)unused;
+  rod_case c;
+  open_rod("super_helix",
+           "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 200}}, segments: 7, "
+           "section: {circle: 0.002}, natural: straight, copies: {count: 4, radius: 0.3, pattern: disc}",
+           NULL, &c);
+  assert_int_equal(c.b->strands.n_segments, 4 * 7);
+  for (int64_t i = 0; i < 4 * 7; ++i) assert_close(c.b->strands.length[i], 0.1 * 200.0 / 180.0 * M_PI / 7.0, 1e-13);
+  rod_case_close(&c);
+  assert_no_leak();
+}
+
 /* A rotated step is the same step: rod, gravity, the motion of the clamp, constraints. */
 static void test_frame_indifference(void **unused)
 {
@@ -548,6 +613,7 @@ static void test_clusters(void **unused)
 
 TEST_MAIN(cmocka_unit_test(test_clusters), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite),
           cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy), cmocka_unit_test(test_rest),
-          cmocka_unit_test(test_rest_of_any_size), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference),
+          cmocka_unit_test(test_rest_of_any_size), cmocka_unit_test(test_ring), cmocka_unit_test(test_small_loops),
+          cmocka_unit_test(test_natural_curvature), cmocka_unit_test(test_lengths_of_arcs), cmocka_unit_test(test_frame_indifference),
           cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist),
           cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))

@@ -110,6 +110,60 @@ static void test_rabbit(void **state)
   assert_no_leak();
 }
 
+/* The tabulated mass properties of rabbits are those of their level sets, also of one that is moved. */
+static void test_mass_of_rabbits(void **state)
+{
+  (void)state;
+  const shape_rabbit_spec rabbit = {{0.1, 0.2, -0.3}, 0.5};
+  shape_spec              spec   = plain();
+  spec.rabbit                    = &rabbit;
+  spec.axis[0]                   = 1.0;
+  for (int turn = 0; turn < 2; ++turn) {
+    spec.rotate_deg         = turn ? 50.0 : 0.0;
+    spec.translate[1]       = turn ? 0.2 : 0.0;
+    shape                *s = create(&spec, 0.05);
+    const mass_properties m = level_set_mass(s->piece[0], s->min, s->max, 32); /* relative error 4e-7 */
+    assert_close(s->mass.volume, m.volume, 1e-6 * m.volume);
+    for (int k = 0; k < 3; ++k) assert_close(s->mass.center[k], m.center[k], 1e-6 * rabbit.size);
+    for (int k = 0; k < 9; ++k) assert_close(s->mass.inertia[k], m.inertia[k], 1e-6 * m3_trace(m.inertia));
+    shape_destroy(&s);
+  }
+  assert_no_leak();
+}
+
+/* Regions have the bounds and mass properties of the shape, but no surface if contouring would compute it; obstacles have the surface. An empty
+ * intersection is an error of both. */
+static void test_regions_and_obstacles(void **state)
+{
+  (void)state;
+  static const shape_sphere_spec near = {{0.0, 0.0, 0.0}, 1.0}, far = {{1.9, 0.0, 0.0}, 1.0}, outside = {{1.9, 1.9, 0.0}, 1.0};
+  for (int k = 0; k < 3; ++k) { /* a union, an intersection, an empty one whose bounds intersect */
+    shape_spec   part[2] = {plain(), plain()}, spec = plain();
+    key_item     item[2] = {{.value = &part[0]}, {.value = &part[1]}};
+    diagnostics *d       = NULL;
+    shape       *s[3]    = {NULL};
+    part[0].sphere = &near, part[1].sphere = k == 2 ? &outside : &far;
+    if (k == 0) spec.unite.n = 2, spec.unite.item = item;
+    else spec.intersect.n = 2, spec.intersect.item = item;
+    assert_ok(diagnostics_create(&d));
+    assert_ok(shape_create(&spec, NULL, "shape", d, 0.2, &s[0]));
+    assert_ok(shape_create_region(&spec, NULL, "shape", d, &s[1]));
+    assert_ok(shape_create_obstacle(&spec, NULL, "shape", d, 0.2, &s[2]));
+    assert_int_equal(diagnostics_count(d), k == 2 ? 3 : 0);
+    if (k < 2) {
+      assert_memory_equal(&s[0]->mass, &s[1]->mass, sizeof s[0]->mass);
+      assert_memory_equal(s[0]->min, s[1]->min, sizeof s[0]->min);
+      assert_memory_equal(s[0]->max, s[1]->max, sizeof s[0]->max);
+      assert_null(s[1]->surface);
+      assert_int_equal(s[0]->surface->n_triangles, s[2]->surface->n_triangles);
+      assert_memory_equal(s[0]->surface->x, s[2]->surface->x, (size_t)s[0]->surface->n_vertices * 3 * sizeof(double));
+    }
+    for (int i = 0; i < 3; ++i) shape_destroy(&s[i]);
+    diagnostics_destroy(&d);
+  }
+  assert_no_leak();
+}
+
 static void test_turn(void **state)
 {
   (void)state;
@@ -469,7 +523,8 @@ static void test_key_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit), cmocka_unit_test(test_turn),
+TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit),
+          cmocka_unit_test(test_mass_of_rabbits), cmocka_unit_test(test_regions_and_obstacles), cmocka_unit_test(test_turn),
           cmocka_unit_test(test_booleans), cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra),
           cmocka_unit_test(test_sharp_slices), cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
           cmocka_unit_test(test_errors))

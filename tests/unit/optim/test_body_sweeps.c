@@ -116,7 +116,7 @@ static void a_hub_has_more_contacts_than_colours(void **state)
   pile p = {0};
   (void)state;
   scene_create(8, N + 1, SIZE, 2, N, 0.4, &p.scene);
-  sparse_rows *H   = &p.scene.H;
+  sparse_rows  *H  = &p.scene.H;
   const int64_t nz = 3 * N * 2 * SIZE;
   int32_t      *row, *col;
   double       *value;

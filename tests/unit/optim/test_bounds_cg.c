@@ -52,6 +52,26 @@ static void programs_without_solution(void **state)
   assert_no_leak();
 }
 
+/* The limit of iterations is reported as such; with and without PETSc. */
+static void too_few_iterations(void **state)
+{
+  (void)state;
+  for (int has_solver = 0; has_solver < 2; ++has_solver) {
+    dense a = dense_random(5, 8, 8, 0.05, false);
+    for (int i = 0; i < 8; ++i) a.lo[i] = -INFINITY, a.hi[i] = INFINITY;
+    bounds_qp      q            = dense_qp(&a);
+    bounds_options o            = box_defaults(BOUNDS_METHOD_CG, BOUNDS_PRECONDITIONER_NONE, 1e-12);
+    bounds_result  r            = {0};
+    double         x[DENSE_MAX] = {0.0};
+    o.max_iterations            = 2;
+    q.solver                    = has_solver ? create_with("") : NULL;
+    assert_ok(bounds_solve(&q, &o, x, &r));
+    assert_int_equal(r.status, BOUNDS_ITERATIONS);
+    if (has_solver) destroy_with(q.solver);
+  }
+  assert_no_leak();
+}
+
 /* The KSP type needs the preconditioner of the free unknowns. */
 static void other_preconditioner_is_an_error(void **state)
 {
@@ -69,4 +89,5 @@ static void other_preconditioner_is_an_error(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(types_of_ksp), cmocka_unit_test(programs_without_solution), cmocka_unit_test(other_preconditioner_is_an_error))
+TEST_MAIN(cmocka_unit_test(types_of_ksp), cmocka_unit_test(programs_without_solution), cmocka_unit_test(too_few_iterations),
+          cmocka_unit_test(other_preconditioner_is_an_error))

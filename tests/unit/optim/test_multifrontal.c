@@ -171,6 +171,44 @@ static void solves_are_inverses(void **state)
   assert_no_leak();
 }
 
+/* Unknown 1 has fewer neighbours than unknown 0, all of them also of unknown 0, but terms, which unknown 0 does not have. */
+static void unknowns_with_other_terms_are_other_groups(void **state)
+{
+  (void)state;
+  problem              p      = {.n = 3, .n_terms = 1};
+  const int32_t        row[7] = {0, 0, 0, 1, 1, 2, 2}, col[7] = {0, 1, 2, 0, 1, 0, 2}, columns[2] = {1, 2};
+  const double         a[7] = {4.0, 1.0, -1.0, 1.0, 5.0, -1.0, 6.0}, b[3] = {0.0, 2.0, -3.0};
+  double               value[6] = {1.0, 0.5, -0.3, 0.2, 1.0, 0.7}, G[9] = {3.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0}, x[3], y[3], c[3];
+  int64_t              start[2] = {0, 2};
+  int32_t              column[2];
+  multifrontal_tree   *t;
+  multifrontal_factor *f;
+  bool                 is_definite, is_late[3];
+  memcpy(column, columns, sizeof column);
+  assert_ok(sparse_rows_from_triplets("A", 3, 3, 7, row, col, a, &p.A));
+  p.start = start, p.column = column, p.value = value;
+  p.terms = (multifrontal_terms){1, start, column, value};
+  assert_ok(multifrontal_tree_create(&p.A, &p.terms, 10.0, &t));
+  multifrontal_tree_late(t, is_late);
+  assert_true(is_late[1] && is_late[2]);
+  assert_ok(multifrontal_factor_create(t, &f));
+  assert_ok(multifrontal_factor_set(f, &p.A, &is_definite));
+  assert_true(is_definite);
+  assert_ok(multifrontal_factor_add(f, &p.A, &p.terms, G, &is_definite));
+  assert_true(is_definite);
+  memcpy(x, b, sizeof x);
+  multifrontal_solve_late(f, x);
+  multifrontal_product_late(f, x, y);
+  for (int i = 0; i < 3; ++i) c[i] = is_late[i] ? y[i] : 0.0;
+  multifrontal_solve(f, c); /* the early unknowns follow from A */
+  product(&p, G, c, y);
+  for (int i = 0; i < 3; ++i) assert_close(y[i], b[i], 1e-14);
+  multifrontal_factor_destroy(&f);
+  multifrontal_tree_destroy(&t);
+  sparse_rows_destroy(&p.A);
+  assert_no_leak();
+}
+
 /* Through the terms that act, few at first and then others, too: what the fronts say. */
 static void terms_by_themselves_say_the_same(void **state)
 {
@@ -345,5 +383,6 @@ static void tiles_are_a_factor(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(solves_are_inverses), cmocka_unit_test(terms_by_themselves_say_the_same), cmocka_unit_test(little_is_done_again),
+TEST_MAIN(cmocka_unit_test(solves_are_inverses), cmocka_unit_test(unknowns_with_other_terms_are_other_groups),
+          cmocka_unit_test(terms_by_themselves_say_the_same), cmocka_unit_test(little_is_done_again),
           cmocka_unit_test(indefinite_is_an_answer), cmocka_unit_test(tiles_are_a_factor), cmocka_unit_test(threads_change_no_bit))

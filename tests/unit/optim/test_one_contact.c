@@ -137,6 +137,24 @@ static void enumeration_takes_the_smallest_root(void **state)
   assert_true(n_scanned > 1000);
 }
 
+/* A problem with several solutions, found among 3e6 random ones: the smallest coefficient is found only if the turning points of the quartic are accurate. */
+static void enumeration_separates_close_roots(void **state)
+{
+  const double W[9] = {1.0002155464425879,   -0.050734287168722858, -0.2568328331126537,  -0.050734287168722858, 0.002727502906863044,
+                       0.013030230709494045, -0.2568328331126537,   0.013030230709494045, 0.065967576232451711},
+               b[3] = {-0.0062300913118782542, -0.15437237670831649, -0.13912914079347161}, mu = 3.8265625204241354;
+  one_contact o;
+  double      r[3], u[3];
+  (void)state;
+  one_contact_prepare(W, mu, &o);
+  one_contact_enumerate(&o, b, r);
+  m3_mulv(u, W, r);
+  v3_add(u, u, b);
+  assert_close(u[0], 0.0, 1e-9);
+  assert_close(hypot(r[1], r[2]), mu * r[0], 1e-9 * mu * r[0]);
+  assert_true(hypot(u[1], u[2]) < 1e-3 * hypot(r[1], r[2])); /* another solution has the coefficient 1.7 */
+}
+
 static void fischer_burmeister_derivative(void **state)
 {
   int n_checked = 0;
@@ -220,5 +238,5 @@ static void singular_blocks_give_finite_answers(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(every_case_is_solved), cmocka_unit_test(enumeration_takes_the_smallest_root),
-          cmocka_unit_test(fischer_burmeister_derivative), cmocka_unit_test(projections_are_projections),
-          cmocka_unit_test(singular_blocks_give_finite_answers))
+          cmocka_unit_test(enumeration_separates_close_roots), cmocka_unit_test(fischer_burmeister_derivative),
+          cmocka_unit_test(projections_are_projections), cmocka_unit_test(singular_blocks_give_finite_answers))
