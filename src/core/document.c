@@ -79,6 +79,25 @@ PetscErrorCode document_add_node(document *doc, document_kind kind, document_mar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static uint32_t hash_key(const char *key, size_t n) /* FNV-1a */
+{
+  uint32_t hash = 2166136261u;
+  for (size_t i = 0; i < n; ++i) hash = (hash ^ (uint8_t)key[i]) * 16777619u;
+  return hash;
+}
+
+/* Add child i of a mapping to its hash table. The first of equal keys is found first. */
+static void index_key(document_node *mapping, int i)
+{
+  if (mapping->n_index == 0) return;
+  const uint32_t last = (uint32_t)mapping->n_index - 1;
+  uint32_t       at   = hash_key(mapping->key[i], strlen(mapping->key[i])) & last;
+  while (mapping->index[at] != 0) at = (at + 1) & last;
+  mapping->index[at] = i + 1;
+}
+
+enum { LARGE_MAPPING = 32 }; /* smaller ones have no hash table */
+
 /* Room for one child more. Capacity is not stored: it is the power of two (at least 4) that n has filled. */
 static PetscErrorCode node_grow(document *doc, document_node *parent)
 {
@@ -102,6 +121,11 @@ static PetscErrorCode node_grow(document *doc, document_node *parent)
       }
       parent->key      = key;
       parent->key_mark = key_mark;
+      if (room > LARGE_MAPPING) {
+        PetscCall(document_alloc(doc, 2 * room * sizeof *parent->index, &parent->index));
+        parent->n_index = (int)(2 * room);
+        for (int i = 0; i < n; ++i) index_key(parent, i);
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,6 +141,7 @@ PetscErrorCode document_append(document *doc, document_node *parent, const char 
     PetscCheck(parent->key[parent->n], PETSC_COMM_SELF, PETSC_ERR_MEM,
                "out of memory: no space for a key of the document; use a smaller scene or a larger machine");
     parent->key_mark[parent->n] = key_mark;
+    index_key(parent, parent->n);
   }
   parent->value[parent->n++] = child;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -141,9 +166,17 @@ PetscErrorCode document_copy(document *doc, const document_node *node, document_
 
 static int find_index(const document_node *mapping, const char *key, size_t n_key)
 {
-  if (mapping->kind == DOCUMENT_MAPPING)
-    for (int i = 0; i < mapping->n; ++i)
-      if (!strncmp(mapping->key[i], key, n_key) && mapping->key[i][n_key] == 0) return i;
+  if (mapping->kind != DOCUMENT_MAPPING) return -1;
+#define IS_KEY(i) (!strncmp(mapping->key[i], key, n_key) && mapping->key[i][n_key] == 0)
+  if (mapping->n_index > 0) {
+    const uint32_t last = (uint32_t)mapping->n_index - 1;
+    for (uint32_t at = hash_key(key, n_key) & last; mapping->index[at] != 0; at = (at + 1) & last)
+      if (IS_KEY(mapping->index[at] - 1)) return mapping->index[at] - 1;
+    return -1;
+  }
+  for (int i = 0; i < mapping->n; ++i)
+    if (IS_KEY(i)) return i;
+#undef IS_KEY
   return -1;
 }
 
@@ -155,6 +188,8 @@ void document_remove(document_node *parent, int i)
     if (is_mapping) parent->key[k] = parent->key[k + 1], parent->key_mark[k] = parent->key_mark[k + 1];
   }
   --parent->n;
+  if (parent->n_index > 0) memset(parent->index, 0, (size_t)parent->n_index * sizeof *parent->index);
+  for (int k = 0; k < parent->n && parent->n_index > 0; ++k) index_key(parent, k);
 }
 
 const document_node *document_find(const document_node *mapping, const char *key)

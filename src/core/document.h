@@ -23,6 +23,8 @@ struct document_node {
   document_node **value;     /* [n] children, in order of appearance */
   const char    **key;       /* [n] mapping only */
   document_mark  *key_mark;  /* [n] mapping only: position of each key */
+  int             n_index;   /* size of the hash table of the keys of a large mapping; 0: none */
+  int32_t        *index;     /* [n_index] child + 1; 0: empty */
 };
 
 typedef struct document document;

@@ -1,12 +1,13 @@
-/* Field tables, see field_table.h. Groups are allocated one by one, so that pointers to them remain valid. */
+/* Field tables, see field_table.h. Groups are allocated one by one, so that pointers to them remain valid. A hash table finds them by name. */
 #include "core/field_table.h"
 #include <ctype.h>
 #include <string.h>
 #include "core/memory.h"
 
 struct field_table {
-  int           n_groups, capacity;
+  int           n_groups, capacity, n_slots; /* n_slots: a power of two, more than twice n_groups */
   field_group **groups;
+  int          *slot; /* [n_slots] 1 + number of a group, 0: free; open addressing */
 };
 
 size_t field_type_size(field_type type)
@@ -35,7 +36,7 @@ void field_table_destroy(field_table **table)
 {
   if (!*table) return;
   for (int i = 0; i < (*table)->n_groups; ++i) MEMORY_FREE(&(*table)->groups[i]->fields, &(*table)->groups[i]);
-  MEMORY_FREE(&(*table)->groups, table);
+  MEMORY_FREE(&(*table)->groups, &(*table)->slot, table);
 }
 
 /* Names become HDF5 paths and text of XDMF files. Parts consist of printable characters that XML does not escape, and are joined by
@@ -63,6 +64,36 @@ static PetscErrorCode name_check(const char *what, const char *name, size_t room
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode field_table_check_name(const char *what, const char *name)
+{
+  PetscFunctionBegin;
+  PetscCall(name_check(what, name, sizeof((field_group *)NULL)->name, true));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The slot of `name`, or the free one where it belongs. */
+static int *find_slot(const field_table *table, const char *name)
+{
+  uint64_t hash = 14695981039346656037u; /* FNV-1a */
+  for (const char *c = name; *c; ++c) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+  int at = (int)(hash & (uint64_t)(table->n_slots - 1));
+  while (table->slot[at] && strcmp(table->groups[table->slot[at] - 1]->name, name) != 0) at = (at + 1) & (table->n_slots - 1);
+  return &table->slot[at];
+}
+
+static PetscErrorCode grow_table(field_table *table)
+{
+  PetscFunctionBegin;
+  const int capacity = table->capacity ? 2 * table->capacity : 8;
+  int      *slot     = NULL;
+  PetscCall(memory_resize("field table", capacity, sizeof *table->groups, &table->groups));
+  PetscCall(memory_alloc("field table", 4 * (int64_t)capacity, sizeof *slot, &slot));
+  memory_free(&table->slot);
+  table->slot = slot, table->n_slots = 4 * capacity, table->capacity = capacity;
+  for (int i = 0; i < table->n_groups; ++i) *find_slot(table, table->groups[i]->name) = 1 + i;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows, void *context,
                                      field_group **out)
 {
@@ -70,20 +101,17 @@ PetscErrorCode field_table_add_group(field_table *table, const char *name, field
 
   PetscFunctionBegin;
   if (out) *out = NULL;
-  PetscCall(name_check("group", name, sizeof group->name, true));
+  PetscCall(field_table_check_name("group", name));
   PetscCheck(n_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "group \"%s\" has no row count", name);
   PetscCheck(!field_table_find_group(table, name), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "group \"%s\" is registered twice", name);
-  if (table->n_groups == table->capacity) {
-    const int capacity = table->capacity ? 2 * table->capacity : 8;
-    PetscCall(memory_resize("field table", capacity, sizeof *table->groups, &table->groups));
-    table->capacity = capacity;
-  }
+  if (table->n_groups == table->capacity) PetscCall(grow_table(table));
   PetscCall(memory_alloc("field group", 1, sizeof *group, &group));
   strcpy(group->name, name);
   group->geometry                  = geometry;
   group->n_rows                    = n_rows;
   group->context                   = context;
   table->groups[table->n_groups++] = group;
+  *find_slot(table, name)          = table->n_groups;
   if (out) *out = group;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,9 +175,8 @@ field_group *field_table_group(const field_table *table, int i) { return i >= 0 
 
 field_group *field_table_find_group(const field_table *table, const char *name)
 {
-  for (int i = 0; i < table->n_groups; ++i)
-    if (!strcmp(table->groups[i]->name, name)) return table->groups[i];
-  return NULL;
+  const int *slot = table->n_slots ? find_slot(table, name) : NULL;
+  return slot && *slot ? table->groups[*slot - 1] : NULL;
 }
 
 const field *field_group_find(const field_group *group, const char *name)
@@ -181,13 +208,16 @@ static size_t field_bytes(const field *f, int64_t n_rows)
 }
 static int field_copies(const field *f) { return f->stride > 1 ? 1 : f->n_components; }
 
+/* State that changes. */
+static bool is_copied(const field *f) { return (f->flags & (FIELD_CHECKPOINT | FIELD_CONSTANT)) == FIELD_CHECKPOINT; }
+
 static int64_t state_bytes(const field_table *table)
 {
   int64_t sum = 0;
   for (int i = 0; i < field_table_n_groups(table); ++i) {
     const field_group *g = field_table_group(table, i);
     for (int k = 0; k < g->n_fields; ++k)
-      if (g->fields[k].flags & FIELD_CHECKPOINT) sum += field_copies(&g->fields[k]) * (int64_t)field_bytes(&g->fields[k], *g->n_rows);
+      if (is_copied(&g->fields[k])) sum += field_copies(&g->fields[k]) * (int64_t)field_bytes(&g->fields[k], *g->n_rows);
   }
   return sum;
 }
@@ -208,7 +238,7 @@ PetscErrorCode field_snapshot_take(field_snapshot *s, const field_table *table)
     s->n_rows[i]         = *g->n_rows;
     for (int k = 0; k < g->n_fields; ++k) {
       const field *f = &g->fields[k];
-      if (!(f->flags & FIELD_CHECKPOINT)) continue;
+      if (!is_copied(f)) continue;
       for (int c = 0; c < field_copies(f); ++c) {
         const size_t bytes = field_bytes(f, *g->n_rows);
         if (bytes) memcpy(to, *f->component[c], bytes);
@@ -228,7 +258,7 @@ PetscErrorCode field_snapshot_restore(const field_snapshot *s, field_table *tabl
     if (*g->n_rows != s->n_rows[i] && g->resize) PetscCall(g->resize(g->context, s->n_rows[i]));
     for (int k = 0; k < g->n_fields; ++k) {
       const field *f = &g->fields[k];
-      if (!(f->flags & FIELD_CHECKPOINT)) continue;
+      if (!is_copied(f)) continue;
       for (int c = 0; c < field_copies(f); ++c) {
         const size_t bytes = field_bytes(f, s->n_rows[i]);
         if (bytes) memcpy(*f->component[c], from, bytes);

@@ -8,11 +8,13 @@
 
 typedef enum { FIELD_F64, FIELD_I32, FIELD_I64, FIELD_U64, FIELD_U8 } field_type;
 enum {
-  FIELD_CHECKPOINT = 1, /* state: saved and restored */
-  FIELD_FRAME      = 2, /* written to frames */
-  FIELD_DERIVED    = 4, /* only in frames; recomputed by the group's refresh() before a frame is written */
-  FIELD_ANY_BITS   = 8, /* infinities and NaN (with their payload bits) are valid; without this flag checkpoints reject them */
-  FIELD_RATE       = 16 /* velocity, momentum or other rate: 0 in a state of rest */
+  FIELD_CHECKPOINT = 1,  /* state: saved and restored */
+  FIELD_FRAME      = 2,  /* written to frames */
+  FIELD_DERIVED    = 4,  /* only in frames; recomputed by the group's refresh() before a frame is written */
+  FIELD_ANY_BITS   = 8,  /* infinities and NaN (with their payload bits) are valid; without this flag checkpoints reject them */
+  FIELD_RATE       = 16, /* velocity, momentum or other rate: 0 in a state of rest */
+  FIELD_CONSTANT =
+      32 /* never changes (only in groups with is_fixed): written once per series of frames; in checkpoints only to verify that they belong to this job */
 };
 enum { FIELD_MAX_COMPONENTS = 9 };
 
@@ -27,11 +29,23 @@ typedef struct {
   int         flags;                           /* FIELD_CHECKPOINT, ... */
 } field;
 
-/* Geometry of a group in ParaView and in pictures: none; points; a surface of constant triangles; fibres of constant segments. The field "position"
- * contains the points or vertices. In pictures the field "radius" is the radius of fibres. */
-typedef enum { FIELD_GROUP_PLAIN, FIELD_GROUP_POINTS, FIELD_GROUP_SURFACE, FIELD_GROUP_FIBRES } field_geometry;
+/* Geometry of a group in ParaView and in pictures: none; points; a surface of constant triangles; fibres of constant segments; poses of shapes; shapes. The field
+ * "position" contains the points or vertices. In pictures the field "radius" is the radius of fibres.
+ * A group P/bodies of poses has the fields "position", "orientation", "shape" and "radius". Row i is shape[i] of the group P/shapes, whose field "shape"
+ * is the shape of each vertex, ascending; shape -1 is a sphere. P/names has the names of the rows, each followed by a line feed. */
+typedef enum {
+  FIELD_GROUP_PLAIN,
+  FIELD_GROUP_POINTS,
+  FIELD_GROUP_SURFACE,
+  FIELD_GROUP_FIBRES,
+  FIELD_GROUP_POSES,
+  FIELD_GROUP_SHAPES
+} field_geometry;
 /* Vertices per cell. */
-static inline int field_geometry_corners(field_geometry g) { return g == FIELD_GROUP_SURFACE ? 3 : g == FIELD_GROUP_FIBRES ? 2 : 1; }
+static inline int field_geometry_corners(field_geometry g)
+{
+  return g == FIELD_GROUP_SURFACE || g == FIELD_GROUP_SHAPES ? 3 : g == FIELD_GROUP_FIBRES ? 2 : 1;
+}
 
 typedef struct field_group field_group;
 struct field_group {
@@ -42,12 +56,16 @@ struct field_group {
   PetscErrorCode (*refresh)(void *context);                /* recomputes FIELD_DERIVED arrays; NULL: none */
   PetscErrorCode (*restored)(void *context);               /* called after a restore, to rebuild derived data; NULL: none */
   void          *context;
-  const int32_t *triangles; /* FIELD_GROUP_SURFACE: [n_triangles][3], borrowed */
+  const int32_t *triangles; /* surfaces and shapes: [n_triangles][3], borrowed */
   int64_t        n_triangles;
   const int32_t *segments; /* FIELD_GROUP_FIBRES: [n_segments][2], borrowed; consecutive along each fibre */
   int64_t        n_segments;
-  int            n_fields;
-  field         *fields;
+  bool           is_fixed; /* row count and cells never change: the cells are written once per series of frames */
+  /* Checkpoints of format 1 have a group PREFIX/NAME with one row for each row of this group: prefix, and name of a row; NULL: they have this group. */
+  const char *old_prefix;
+  const char *(*old_name)(const void *context, int64_t row);
+  int    n_fields;
+  field *fields;
 };
 
 typedef struct field_table field_table;
@@ -56,6 +74,8 @@ void                       field_table_destroy(field_table **table);
 /* Add a group, owned by the table. The returned pointer stays valid; the caller sets the callbacks through it. */
 PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows, void *context,
                                      field_group **out);
+/* Check that `name` can be (part of) the name of a group. `what` begins the error message. */
+PetscErrorCode field_table_check_name(const char *what, const char *name);
 /* Add an interleaved array [n][n_components] at *array_address. `unit` and `help` are borrowed for the lifetime of the table (string literals).
  * This function and field_table_add_soa reject a name that exists already, or that cannot be stored in a file. */
 PetscErrorCode field_table_add(field_table *table, field_group *group, const char *name, const char *unit, field_type type,

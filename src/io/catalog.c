@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds for damaged files; each body has a group of about ten fields. */
+/* Bounds for damaged files. */
 enum { MAX_DEPTH = 8, MAX_GROUPS = 1 << 17, MAX_FIELDS = 1 << 17, MAX_TEXT = 1 << 28 };
 
 /* Every error message contains the file, the object in the file and the remedy. */
@@ -106,6 +106,7 @@ static PetscErrorCode read_head(catalog *c, const char *kind)
   PetscCall(h5_get_text(c->path, c->file, "formulation", sizeof c->formulation, c->formulation));
   PetscCall(h5_get_numbers(c->path, c->file, "step", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &c->step));
   PetscCall(h5_get_numbers(c->path, c->file, "time", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, 1, &c->time));
+  c->needs_constants = h5_has_attribute(c->file, "has_constants");
   if (c->step < 0) REJECT(c, "attribute \"step\"", "is negative: %lld", (long long)c->step);
   if (!isfinite(c->time)) REJECT(c, "attribute \"time\"", "is %s", "not finite");
   PetscCall(read_job_text(c));
@@ -225,6 +226,17 @@ static PetscErrorCode walk_members(catalog *c, hid_t location, const char *prefi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Append an empty group; *out is valid until the next call. */
+static PetscErrorCode add_group(catalog *c, const char *name, catalog_group **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("catalog", c->n_groups + 1, sizeof *c->groups, &c->capacity, &c->groups));
+  *out = &c->groups[c->n_groups++];
+  memset(*out, 0, sizeof **out);
+  snprintf((*out)->name, sizeof(*out)->name, "%s", name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int depth)
 {
   int     i_group = -1;
@@ -234,24 +246,25 @@ static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int d
   if (depth > MAX_DEPTH) REJECT(c, prefix, "is nested deeper than %d", MAX_DEPTH);
   if (h5_has_attribute(location, "n_rows")) {
     if (c->n_groups >= MAX_GROUPS) REJECT(c, prefix, "is one group too many: %d", c->n_groups);
-    PetscCall(memory_resize("catalog", c->n_groups + 1, sizeof *c->groups, &c->groups));
-    i_group          = c->n_groups++;
-    catalog_group *g = &c->groups[i_group];
-    memset(g, 0, sizeof *g);
-    snprintf(g->name, sizeof g->name, "%s", prefix);
+    catalog_group *g = NULL;
+    PetscCall(add_group(c, prefix, &g));
+    i_group = c->n_groups - 1;
     PetscCall(h5_get_numbers(c->path, location, "n_rows", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &g->n_rows));
     PetscCall(h5_get_numbers(c->path, location, "geometry", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[0]));
     PetscCall(h5_get_numbers(c->path, location, "n_fields", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[1]));
     if (g->n_rows < 0 || g->n_rows > INT64_MAX / 256) REJECT(c, prefix, "has %lld rows", (long long)g->n_rows);
-    if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_FIBRES)
+    if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_SHAPES)
       REJECT(c, prefix, "has the unknown geometry %d", (int)numbers[0]);
-    g->geometry = (field_geometry)numbers[0];
+    g->geometry      = (field_geometry)numbers[0];
+    g->has_constants = h5_has_attribute(location, "has_constants");
   }
   PetscCall(walk_members(c, location, prefix, i_group, depth));
   if (i_group >= 0 && c->groups[i_group].n_fields != numbers[1])
     REJECT(c, prefix, "has %d fields, %d were written", c->groups[i_group].n_fields, (int)numbers[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static bool has_topology(const catalog_group *g) { return field_geometry_corners(g->geometry) > 1; }
 
 static int by_name(const void *a, const void *b) { return strcmp(((const catalog_group *)a)->name, ((const catalog_group *)b)->name); }
 
@@ -272,7 +285,8 @@ static PetscErrorCode catalog_fill(catalog *c, const char *kind, int newest_form
   PetscCall(walk(c, fields, "", 0));
   if (c->n_groups) qsort(c->groups, (size_t)c->n_groups, sizeof *c->groups, by_name);
   for (int i = 0; i < c->n_groups; ++i)
-    if (field_geometry_corners(c->groups[i].geometry) > 1 && !strcmp(kind, "frame")) PetscCall(read_topology_size(c, &c->groups[i]));
+    if (has_topology(&c->groups[i]) && !c->groups[i].has_constants && strcmp(kind, "checkpoint") != 0)
+      PetscCall(read_topology_size(c, &c->groups[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,6 +301,58 @@ PetscErrorCode catalog_open(const char *path, const char *kind, int newest_forma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Binary search among the first n groups, which are sorted. */
+static int find_group(const catalog *c, int n, const char *name)
+{
+  int lo = 0, hi = n;
+  while (lo < hi) {
+    const int middle = lo + (hi - lo) / 2, order = strcmp(c->groups[middle].name, name);
+    if (order == 0) return middle;
+    if (order < 0) lo = middle + 1;
+    else hi = middle;
+  }
+  return -1;
+}
+
+/* Add the fields and the number of cells of group `from` of the constants. The first n_sorted groups are those of the file itself. */
+static PetscErrorCode attach_group(catalog *c, int n_sorted, const catalog_group *from)
+{
+  const int      at = find_group(c, n_sorted, from->name);
+  catalog_group *g  = at >= 0 ? &c->groups[at] : NULL;
+
+  PetscFunctionBegin;
+  if (!g) {
+    PetscCall(add_group(c, from->name, &g));
+    g->geometry = from->geometry, g->n_rows = from->n_rows, g->has_constants = true;
+  }
+  if (!g->has_constants || g->n_rows != from->n_rows || g->geometry != from->geometry)
+    REJECT(c, g->name, "is not the group of this name in %s: the files belong to different runs", c->constants->path);
+  g->n_cells = from->n_cells;
+  PetscCall(memory_resize("catalog", g->n_fields + from->n_fields, sizeof *g->fields, &g->fields));
+  for (int k = 0; k < from->n_fields; ++k) {
+    if (catalog_find_field(g, from->fields[k].name) >= 0) REJECT(c, g->name, "has the field \"%s\" twice", from->fields[k].name);
+    g->fields[g->n_fields]               = from->fields[k];
+    g->fields[g->n_fields++].is_constant = true;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode catalog_attach(catalog *c, const catalog *constants)
+{
+  const int n = c->n_groups;
+
+  PetscFunctionBegin;
+  c->constants = constants;
+  for (int i = 0; i < constants->n_groups; ++i) PetscCall(attach_group(c, n, &constants->groups[i]));
+  for (int i = 0; i < n; ++i)
+    if (c->groups[i].has_constants && catalog_find_group(constants, c->groups[i].name) < 0)
+      REJECT(c, c->groups[i].name, "is missing in %s: the files belong to different runs", constants->path);
+  if (c->n_groups) qsort(c->groups, (size_t)c->n_groups, sizeof *c->groups, by_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void catalog_close_file(catalog *c) { h5_scope_close(&c->scope); }
+
 void catalog_close(catalog **c)
 {
   if (!*c) return;
@@ -295,12 +361,7 @@ void catalog_close(catalog **c)
   MEMORY_FREE(&(*c)->groups, &(*c)->job_text, &(*c)->path, c);
 }
 
-int catalog_find_group(const catalog *c, const char *name)
-{
-  for (int i = 0; i < c->n_groups; ++i)
-    if (!strcmp(c->groups[i].name, name)) return i;
-  return -1;
-}
+int catalog_find_group(const catalog *c, const char *name) { return find_group(c, c->n_groups, name); }
 
 int catalog_find_field(const catalog_group *group, const char *name)
 {
@@ -323,6 +384,11 @@ PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **r
 
   PetscFunctionBegin;
   *rows = NULL;
+  if (f->is_constant) {
+    const int at = catalog_find_group(c->constants, g->name);
+    PetscCall(catalog_read(c->constants, at, catalog_find_field(&c->constants->groups[at], f->name), rows));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   snprintf(place, sizeof place, "fields/%s/%s", g->name, f->name);
   H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, place, H5P_DEFAULT)));
   PetscCall(memory_alloc("catalog", n, store_size(f->type), &data));
@@ -382,6 +448,10 @@ PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells
 
   PetscFunctionBegin;
   *cells = NULL;
+  if (c->constants && g->has_constants) {
+    PetscCall(catalog_read_cells(c->constants, catalog_find_group(c->constants, g->name), cells));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   snprintf(place, sizeof place, "topology/%s", g->name);
   const int corners = field_geometry_corners(g->geometry);
   PetscCall(memory_alloc("catalog", corners * g->n_cells, sizeof *data, &data));

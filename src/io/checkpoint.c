@@ -118,6 +118,13 @@ static int count_state(const field_group *group)
   return n;
 }
 
+static bool has_only_constants(const field_group *group)
+{
+  for (int i = 0; i < group->n_fields; ++i)
+    if ((group->fields[i].flags & (FIELD_CHECKPOINT | FIELD_CONSTANT)) == FIELD_CHECKPOINT) return false;
+  return true;
+}
+
 static PetscErrorCode write_group(const char *path, hid_t fields, const field_group *group)
 {
   H5_SCOPE(scope);
@@ -214,16 +221,18 @@ void checkpoint_origin_destroy(checkpoint_origin *origin)
   MEMORY_FREE(&origin->job_name, &origin->formulation, &origin->job_text, &origin->program);
 }
 
-/* All that is to be restored, read and checked, waiting to be copied. */
+/* All that is to be restored, read and checked, waiting to be copied: one array for each field with FIELD_CHECKPOINT, in the order of the table; NULL for
+ * constants. */
 typedef struct {
-  int64_t n;
+  int64_t n, capacity;
   void  **rows;
+  bool   *is_used; /* [n_groups] of the catalog */
 } stage;
 
 static void stage_free(stage *s)
 {
   for (int64_t i = 0; i < s->n; ++i) memory_free(&s->rows[i]);
-  memory_free(&s->rows);
+  MEMORY_FREE(&s->rows, &s->is_used);
 }
 
 #define MISFIT(...) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, __VA_ARGS__)
@@ -244,39 +253,144 @@ static PetscErrorCode match_field(const catalog *c, int i_group, const field_gro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the constant field of the file is that of this job. */
+static bool is_same_constant(const field *f, int64_t n_rows, const void *rows)
+{
+  return n_rows == 0 || memcmp(rows, field_component(f, 0), (size_t)n_rows * (size_t)f->n_components * field_type_size(f->type)) == 0;
+}
+
+/* Read one field and check its values. */
+static PetscErrorCode read_state(const catalog *c, int i_group, const field_group *group, const field *f, void **rows)
+{
+  const int64_t n_rows = c->groups[i_group].n_rows, n_entries = n_rows * f->n_components;
+  int           i_field;
+
+  PetscFunctionBegin;
+  PetscCall(match_field(c, i_group, group, f, &i_field));
+  PetscCall(catalog_read(c, i_group, i_field, rows));
+  if (f->flags & FIELD_CONSTANT) {
+    SS_ASSERT(f->stride == f->n_components);
+    if (n_rows != *group->n_rows || !is_same_constant(f, n_rows, *rows))
+      MISFIT("%s: %s/%s differs from that of this job: other bodies, or another order; resume with the job that wrote it", c->path,
+             group->name, f->name);
+    memory_free(rows);
+  }
+  if (f->type != FIELD_F64 || f->flags & (FIELD_ANY_BITS | FIELD_CONSTANT)) PetscFunctionReturn(PETSC_SUCCESS);
+  const int64_t bad = store_first_not_finite(n_entries, *rows);
+  if (bad < n_entries)
+    MISFIT("%s: field %s/%s is not finite in row %lld; resume from an older checkpoint", c->path, group->name, f->name,
+           (long long)(bad / f->n_components));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode stage_add(stage *s)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("restore", s->n + 1, sizeof *s->rows, &s->capacity, &s->rows));
+  s->rows[s->n++] = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Check that no field of the file is unknown to the group. */
+static PetscErrorCode match_names(const catalog *c, int i_group, const field_group *group)
+{
+  const catalog_group *stored = &c->groups[i_group];
+
+  PetscFunctionBegin;
+  for (int i = 0; i < stored->n_fields; ++i) {
+    const field *f = field_group_find(group, stored->fields[i].name);
+    if (!f || !(f->flags & FIELD_CHECKPOINT))
+      MISFIT("%s: field %s/%s is unknown to this job; resume with the job and program that wrote it (%s)", c->path, stored->name,
+             stored->fields[i].name, c->program);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode missing_group(const catalog *c, const char *name)
+{
+  PetscFunctionBegin;
+  MISFIT("%s: group %s is missing: the checkpoint is of another job or version; resume with the job and program that wrote it (%s)",
+         c->path, name, c->program);
+}
+
+/* Format 1: gather the rows of `group` from groups with one row each, in arrays that stage_add has reserved. */
+static PetscErrorCode match_old_group(const catalog *c, const field_group *group, stage *s)
+{
+  const int64_t n = *group->n_rows;
+
+  PetscFunctionBegin;
+  const int64_t first = s->n;
+  for (int i = 0; i < group->n_fields; ++i) {
+    const field *f = &group->fields[i];
+    if (!(f->flags & FIELD_CHECKPOINT)) continue;
+    PetscCall(stage_add(s));
+    PetscCall(memory_alloc("restore", n * f->n_components, field_type_size(f->type), &s->rows[s->n - 1]));
+  }
+  for (int64_t row = 0; row < n; ++row) {
+    char name[2 * sizeof group->name];
+    snprintf(name, sizeof name, "%s%s", group->old_prefix, group->old_name(group->context, row));
+    const int i_group = catalog_find_group(c, name);
+    if (i_group < 0) PetscCall(missing_group(c, name));
+    s->is_used[i_group] = true;
+    PetscCall(match_names(c, i_group, group));
+    if (c->groups[i_group].n_rows != 1)
+      MISFIT("%s: group %s has %lld rows, not 1; resume with the job and program that wrote it (%s)", c->path, name,
+             (long long)c->groups[i_group].n_rows, c->program);
+    int64_t at = first;
+    for (int i = 0; i < group->n_fields; ++i) {
+      const field *f                                         = &group->fields[i];
+      const size_t bytes                                     = (size_t)f->n_components * field_type_size(f->type);
+      void        *one __attribute__((cleanup(memory_free))) = NULL;
+      if (!(f->flags & FIELD_CHECKPOINT)) continue;
+      PetscCall(read_state(c, i_group, group, f, &one));
+      memcpy((char *)s->rows[at++] + (size_t)row * bytes, one, bytes);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the file has the layout of format 1. */
+static bool is_old(const catalog *c)
+{
+  char why[SEALED_WHY];
+  return sealed_file_check(c->path, KIND, 1, true, why);
+}
+
 static PetscErrorCode match_group(const catalog *c, const field_group *group, stage *s)
 {
   const int i_group = catalog_find_group(c, group->name);
 
   PetscFunctionBegin;
-  if (i_group < 0)
-    MISFIT("%s: group %s is missing: the checkpoint is of another job or version; resume with the job and program that wrote it (%s)",
-           c->path, group->name, c->program);
-  const catalog_group *stored = &c->groups[i_group];
-  for (int i = 0; i < stored->n_fields; ++i) {
-    const field *f = field_group_find(group, stored->fields[i].name);
-    if (!f || !(f->flags & FIELD_CHECKPOINT))
-      MISFIT("%s: field %s/%s is unknown to this job; resume with the job and program that wrote it (%s)", c->path, group->name,
-             stored->fields[i].name, c->program);
+  if (i_group < 0 && group->old_prefix && is_old(c)) {
+    PetscCall(match_old_group(c, group, s));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (stored->n_rows != *group->n_rows && !group->resize)
+  if (i_group < 0 && has_only_constants(group) && is_old(c)) {
+    for (int i = 0; i < group->n_fields; ++i)
+      if (group->fields[i].flags & FIELD_CHECKPOINT) PetscCall(stage_add(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (i_group < 0) PetscCall(missing_group(c, group->name));
+  const catalog_group *stored = &c->groups[i_group];
+  s->is_used[i_group]         = true;
+  PetscCall(match_names(c, i_group, group));
+  if (stored->n_rows != *group->n_rows && !group->resize && !has_only_constants(group))
     MISFIT("%s: group %s has %lld rows, this job has %lld and cannot change that; resume with the job that wrote it", c->path, group->name,
            (long long)stored->n_rows, (long long)*group->n_rows);
   for (int i = 0; i < group->n_fields; ++i) {
-    const field *f = &group->fields[i];
-    int          i_field;
-    if (!(f->flags & FIELD_CHECKPOINT)) continue;
-    PetscCall(match_field(c, i_group, group, f, &i_field));
-    PetscCall(memory_resize("restore", s->n + 1, sizeof *s->rows, &s->rows));
-    s->rows[s->n++] = NULL;
-    PetscCall(catalog_read(c, i_group, i_field, &s->rows[s->n - 1]));
-    const int64_t n_entries = stored->n_rows * f->n_components;
-    if (f->type != FIELD_F64 || f->flags & FIELD_ANY_BITS) continue;
-    const int64_t bad = store_first_not_finite(n_entries, s->rows[s->n - 1]);
-    if (bad < n_entries)
-      MISFIT("%s: field %s/%s is not finite in row %lld; resume from an older checkpoint", c->path, group->name, f->name,
-             (long long)(bad / f->n_components));
+    if (!(group->fields[i].flags & FIELD_CHECKPOINT)) continue;
+    PetscCall(stage_add(s));
+    PetscCall(read_state(c, i_group, group, &group->fields[i], &s->rows[s->n - 1]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check_is_known(const catalog *c, int i, bool is_known)
+{
+  PetscFunctionBegin;
+  if (!is_known)
+    MISFIT("%s: group %s is unknown to this job; resume with the job and program that wrote it (%s)", c->path, c->groups[i].name,
+           c->program);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,14 +400,15 @@ static PetscErrorCode match_all(const catalog *c, const char *job_name, const fi
   if (job_name && strcmp(job_name, c->job_name))
     MISFIT("%s: belongs to the job \"%s\", not to \"%s\"; choose another --out, or resume the job it belongs to", c->path, c->job_name,
            job_name);
-  for (int i = 0; i < c->n_groups; ++i) {
+  const bool old = is_old(c);
+  for (int i = 0; i < c->n_groups && !old; ++i) {
     const field_group *group = field_table_find_group(table, c->groups[i].name);
-    if (!group || !count_state(group))
-      MISFIT("%s: group %s is unknown to this job; resume with the job and program that wrote it (%s)", c->path, c->groups[i].name,
-             c->program);
+    PetscCall(check_is_known(c, i, group && count_state(group)));
   }
+  PetscCall(memory_alloc("restore", c->n_groups, sizeof *s->is_used, &s->is_used));
   for (int i = 0; i < field_table_n_groups(table); ++i)
     if (count_state(field_table_group(table, i))) PetscCall(match_group(c, field_table_group(table, i), s));
+  for (int i = 0; i < c->n_groups; ++i) PetscCall(check_is_known(c, i, s->is_used[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,9 +417,10 @@ static PetscErrorCode resize_all(const catalog *c, field_table *table)
 {
   PetscFunctionBegin;
   for (int i = 0; i < field_table_n_groups(table); ++i) {
-    field_group *group = field_table_group(table, i);
-    if (!count_state(group)) continue;
-    const int64_t n = c->groups[catalog_find_group(c, group->name)].n_rows;
+    field_group *group   = field_table_group(table, i);
+    const int    i_group = catalog_find_group(c, group->name);
+    if (!count_state(group) || i_group < 0 || has_only_constants(group)) continue; /* i_group < 0: format 1 */
+    const int64_t n = c->groups[i_group].n_rows;
     if (n != *group->n_rows) PetscCall(group->resize(group->context, n));
     PetscCheck(n == *group->n_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "group %s did not resize to %lld rows", group->name, (long long)n);
     for (int j = 0; j < group->n_fields; ++j)
@@ -318,7 +434,7 @@ static PetscErrorCode resize_all(const catalog *c, field_table *table)
 PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_table *table, int64_t *step, double *time)
 {
   catalog *c __attribute__((cleanup(catalog_close))) = NULL;
-  stage    s __attribute__((cleanup(stage_free)))    = {0, NULL};
+  stage    s __attribute__((cleanup(stage_free)))    = {0};
   int64_t  i_row                                     = 0;
 
   PetscFunctionBegin;
@@ -327,8 +443,12 @@ PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_tab
   PetscCall(resize_all(c, table));
   for (int i = 0; i < field_table_n_groups(table); ++i) {
     const field_group *group = field_table_group(table, i);
-    for (int j = 0; j < group->n_fields; ++j) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): match_all counted these fields */
-      if (group->fields[j].flags & FIELD_CHECKPOINT) field_store_scatter(&group->fields[j], *group->n_rows, s.rows[i_row++]);
+    for (int j = 0; j < group->n_fields; ++j) {
+      if (!(group->fields[j].flags & FIELD_CHECKPOINT)) continue;
+      /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): match_all counted these fields */
+      if (!(group->fields[j].flags & FIELD_CONSTANT)) field_store_scatter(&group->fields[j], *group->n_rows, s.rows[i_row]);
+      ++i_row;
+    }
   }
   if (step) *step = c->step;
   if (time) *time = c->time;
@@ -374,8 +494,8 @@ PetscErrorCode checkpoint_info(const char *path, FILE *out)
   PetscCall(catalog_open(path, KIND, CHECKPOINT_FORMAT, false, &c));
   for (const char *t = c->job_text; *t; ++t) n_lines += *t == '\n';
   fprintf(out, "%s\njob %s%s%s, step %lld, time %.17g s\nwritten by %s, format %d, %.1f MB, checksum good\njob text: %d lines\n", path,
-          c->job_name, *c->formulation ? ", " : "", c->formulation, (long long)c->step, c->time, c->program, CHECKPOINT_FORMAT,
-          1e-6 * (double)c->bytes, n_lines);
+          c->job_name, *c->formulation ? ", " : "", c->formulation, (long long)c->step, c->time, c->program,
+          is_old(c) ? 1 : CHECKPOINT_FORMAT, 1e-6 * (double)c->bytes, n_lines);
   for (int i = 0; i < c->n_groups; ++i) {
     fprintf(out, "%s: %lld rows\n", c->groups[i].name, (long long)c->groups[i].n_rows);
     for (int j = 0; j < c->groups[i].n_fields; ++j) PetscCall(field_info(c, i, j, out));

@@ -8,7 +8,7 @@
 #include "core/field_table.h"
 #include "io/sealed_file.h"
 
-enum { CHECKPOINT_FORMAT = 1 };
+enum { CHECKPOINT_FORMAT = 2 }; /* 1: a group with one row for each rigid body, see field_group.old_prefix */
 
 /* Description of the run, stored in each checkpoint. The texts are borrowed for the call that writes. */
 typedef struct {
@@ -45,6 +45,7 @@ void           checkpoint_origin_destroy(checkpoint_origin *origin);
 
 /* Restore the state. First everything is read and checked: groups, fields, types, shapes, counts, checksums, finite values, and whether the name of
  * the job is `job_name` (NULL: any job). A mismatch is PETSC_ERR_FILE_READ with place and remedy, and the state is unchanged.
+ * Fields with FIELD_CONSTANT must be equal to those of the table.
  * Then groups with another row count are resized, the arrays are filled, and restored() is called in table order. */
 PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_table *table, int64_t *step, double *time);
 

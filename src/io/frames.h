@@ -1,8 +1,9 @@
 /* Frames for ParaView and the renderer (picture.h): one sealed HDF5 file per frame, DIR/frames/frame_000012.h5, and DIR/frames.xmf, which
  * ParaView opens as a time series with simulated times. Both are written to temporary files and renamed, so that a viewer may have them open meanwhile.
+ * Fields with FIELD_CONSTANT and the cells of groups with is_fixed are written once, to DIR/frames/constant.h5.
  *
  * A frame contains the fields with FIELD_FRAME and, for groups with a geometry, the field "position". In the XDMF file each group is a block of
- * a spatial collection. Points are a Polyvertex with one node per element and explicit indices, without which ParaView omits the points.
+ * a spatial collection. Points and poses are a Polyvertex with one node per element and explicit indices, without which ParaView omits the points.
  * Surfaces are triangles, fibres are polylines of two nodes. Slashes in block names are replaced by dots. File layout: catalog.h. */
 #ifndef SS_IO_FRAMES_H
 #define SS_IO_FRAMES_H
@@ -14,6 +15,7 @@ typedef struct {
   bool               is_double; /* store reals with 64 bits; default 32 */
   int                n_names;   /* number of names; 0: write all fields, otherwise only the named ones and "position" */
   const char *const *names;     /* borrowed while the frames are open */
+  const field_table *table;     /* its constants are written when the series is opened; NULL: with the first frame */
 } frames_options;
 
 typedef struct frames frames;
@@ -50,4 +52,23 @@ PetscErrorCode frame_read(const frame *f, int i_group, const char *name, int *n_
 PetscErrorCode frame_read_triangles(const frame *f, int i_group, int64_t *n_triangles, int32_t **triangles);
 /* Read the segments of fibres: *segments [*n_segments][2], as frame_read_triangles. */
 PetscErrorCode frame_read_segments(const frame *f, int i_group, int64_t *n_segments, int32_t **segments);
+/* Poses of shapes: rows of a group of geometry FIELD_GROUP_POSES. Row i is the shape shape[i] at x[i], with orientation q[i] (w, x, y, z). Shape s has the
+ * vertices first_vertex[s] ... first_vertex[s + 1] - 1 and the triangles first_triangle[s] ... first_triangle[s + 1] - 1, whose indices count from
+ * first_vertex[s]. Shape -1 is a sphere of radius[i]. */
+typedef struct {
+  int64_t  n;
+  double  *x, *q, *radius; /* [n][3], [n][4], [n] */
+  int32_t *shape;          /* [n] */
+  char    *names;          /* with 0 at the end of each */
+  char   **name;           /* [n] */
+  int      n_shapes;
+  int64_t *first_vertex, *first_triangle; /* [n_shapes + 1] */
+  double  *vertex;                        /* [first_vertex[n_shapes]][3] */
+  int32_t *triangle;                      /* [first_triangle[n_shapes]][3] */
+} frame_poses;
+/* Read and check a group of poses with its shapes and names; frame_poses_free. */
+PetscErrorCode frame_read_poses(const frame *f, int i_group, frame_poses *out);
+void           frame_poses_free(frame_poses *p);
+/* The group of poses P/bodies to which this group (P/shapes, P/names or P/surfaces) belongs; -1: none. */
+int frame_poses_of(const frame *f, int i_group);
 #endif

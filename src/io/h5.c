@@ -198,7 +198,8 @@ PetscErrorCode h5_make_dataset(h5_scope *scope, const char *path, hid_t location
   if (rank == 2) row *= dims[1], chunk[1] = most[1] = dims[1];
   most[0] = dims[0] > 0 ? dims[0] : 1; /* a chunk may not be larger than the most there can be */
   if (row < CHUNK_BYTES) chunk[0] = CHUNK_BYTES / row;
-  if (chunk[0] > most[0]) chunk[0] = most[0];
+  const hsize_t n_chunks = (most[0] + chunk[0] - 1) / chunk[0];
+  chunk[0]               = (most[0] + n_chunks - 1) / n_chunks; /* of equal size: every chunk is stored in full */
   H5_CALL(path, space = h5_keep(&mine, H5Screate_simple(rank, dims, most)));
   H5_CALL(path, create = h5_keep(&mine, H5Pcreate(H5P_DATASET_CREATE)));
   H5_CALL(path, H5Pset_chunk(create, rank, chunk));

@@ -64,7 +64,8 @@ static void put_field_data(FILE *out, const char *file, const catalog_group *g, 
 {
   const char *number = f->type == STORE_F64 || f->type == STORE_F32 ? "Float" : f->type == STORE_U8 ? "UChar" : "Int";
 
-  put_data(out, file, "fields", g->name, f->name, g->n_rows, f->n_components > 1 ? f->n_components : 0, number, (int)store_size(f->type));
+  put_data(out, f->is_constant ? CATALOG_CONSTANTS : file, "fields", g->name, f->name, g->n_rows, f->n_components > 1 ? f->n_components : 0,
+           number, (int)store_size(f->type));
 }
 
 static void put_attribute(FILE *out, const char *file, const catalog_group *g, const catalog_field *f)
@@ -89,7 +90,8 @@ static void put_block(FILE *out, const char *file, const catalog_group *g)
   if (corners == 3) fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_cells);
   else if (corners == 2) fprintf(out, "Polyline\" NumberOfElements=\"%lld\" NodesPerElement=\"2\">\n          ", (long long)g->n_cells);
   else fprintf(out, "Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\">\n          ", (long long)g->n_rows);
-  put_data(out, file, "topology", g->name, NULL, corners > 1 ? g->n_cells : g->n_rows, corners, "Int", 4);
+  put_data(out, g->has_constants ? CATALOG_CONSTANTS : file, "topology", g->name, NULL, corners > 1 ? g->n_cells : g->n_rows, corners,
+           "Int", 4);
   fputs("        </Topology>\n        <Geometry GeometryType=\"XYZ\">\n          ", out);
   put_field_data(out, file, g, &g->fields[position]);
   fputs("        </Geometry>\n", out);
@@ -102,8 +104,8 @@ static bool is_block(const catalog_group *g)
 {
   const int position = catalog_find_field(g, "position");
 
-  return g->geometry != FIELD_GROUP_PLAIN && g->n_rows > 0 && position >= 0 && g->fields[position].n_components == 3 &&
-         (field_geometry_corners(g->geometry) == 1 || g->n_cells > 0);
+  return g->geometry != FIELD_GROUP_PLAIN && g->geometry != FIELD_GROUP_SHAPES && g->n_rows > 0 && position >= 0 &&
+         g->fields[position].n_components == 3 && (field_geometry_corners(g->geometry) == 1 || g->n_cells > 0);
 }
 
 static PetscErrorCode xdmf_append(xdmf *x, const char *text, size_t n)
@@ -234,8 +236,7 @@ PetscErrorCode xdmf_copy(xdmf *x, xdmf *old, const char *name, bool *is_there)
   *is_there   = false;
   const int m = snprintf(word, sizeof word, "\">frames/%s:/", name);
   for (size_t at = old->at, n; (n = frame_length(old, at)); at += n) {
-    const char *first = memmem(old->text + at, n, "\">frames/", strlen("\">frames/"));
-    if (!first || !has(first, (size_t)(old->text + at + n - first), word, (size_t)m)) continue;
+    if (!memmem(old->text + at, n, word, (size_t)m)) continue;
     PetscCall(xdmf_append(x, old->text + at, n));
     old->at   = at + n;
     *is_there = true;

@@ -130,7 +130,7 @@ static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t lim
       else if (got < 0 && errno == EINTR) got = 1;
       else if (got < 0) *problem = load_failed(doc, errno);
     }
-    if (!*problem && file->n > limit) *problem = "it is larger than 16 MiB, the limit for jobs; shorten it";
+    if (!*problem && file->n > limit) *problem = "it is larger than 256 MiB, the limit for jobs; shorten it";
   }
   if (fd >= 0) close(fd);
   if (*problem) memory_free(&file->bytes);
@@ -154,7 +154,8 @@ static const char *yaml_file_relative(document *doc, const char *from, const cha
 typedef struct {
   document    *doc;
   diagnostics *d;
-  int          n_nodes, n_includes, depth;
+  int64_t      n_nodes;
+  int          n_includes, depth;
   size_t       n_bytes;
   bool         is_over; /* a limit was exceeded and reported: stop without further messages */
 } budget;
@@ -287,7 +288,7 @@ static PetscErrorCode add_node(reader *r, document_kind kind, document_mark mark
 {
   PetscFunctionBegin;
   *out = NULL;
-  if (++r->b->n_nodes > YAML_MAX_NODES)
+  if (++r->b->n_nodes > YAML_MAX_NODES + (int64_t)r->b->n_bytes)
     abort_reading(r, mark, "the job is too large: too many values, once aliases and merges are written out");
   else PetscCall(document_add_node(r->b->doc, kind, mark, text, out));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -662,7 +663,7 @@ PetscErrorCode yaml_read_text_into(const char *name, const char *text, size_t n,
   PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM,
              "out of memory: no space for a file's name; use a smaller scene or a larger machine");
   if (n > YAML_MAX_BYTES)
-    diagnostics_add(d, (document_mark){file.name, 1, 1}, NULL, "it is larger than 16 MiB, the limit for jobs; shorten it");
+    diagnostics_add(d, (document_mark){file.name, 1, 1}, NULL, "it is larger than 256 MiB, the limit for jobs; shorten it");
   else PetscCall(read_stream(&b, &file, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,10 +11,10 @@
 #include "core/diagnostics.h"
 
 enum {
-  YAML_MAX_BYTES    = 16 << 20, /* of a file and its included files */
-  YAML_MAX_NODES    = 1 << 18,  /* after aliases and merges have been expanded */
-  YAML_MAX_DEPTH    = 48,       /* of nesting, across included files */
-  YAML_MAX_KEY      = 200,      /* bytes of a key */
+  YAML_MAX_BYTES    = 256 << 20, /* of a file and its included files; a resolved job has 600 bytes per rigid body */
+  YAML_MAX_NODES    = 1 << 18,   /* in addition to one for each byte, after aliases and merges have been expanded */
+  YAML_MAX_DEPTH    = 48,        /* of nesting, across included files */
+  YAML_MAX_KEY      = 200,       /* bytes of a key */
   YAML_MAX_INCLUDES = 64
 };
 

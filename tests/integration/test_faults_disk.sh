@@ -29,9 +29,9 @@ limited() {
 }
 limited "a checkpoint" 60 .checkpoint_ --set time.frame=0
 limited "a checkpoint written in the background" 60 .checkpoint_ --set time.frame=0 --set output.checkpoint_in_background=always
-limited "a frame" 12 .frame_ --set time.frame=0.002 --set output.checkpoint=0
-limited "the history" 12 history.csv --set time.frame=0 --set output.checkpoint=0
-limited "a measure" 12 height.csv --set time.end=2 --set time.frame=0 --set output.checkpoint=0 --set output.history_every=100000
+limited "a frame" 60 .frame_ --set time.frame=0.002 --set output.checkpoint=0
+limited "the history" 16 history.csv --set time.frame=0 --set output.checkpoint=0
+limited "a measure" 16 height.csv --set time.end=2 --set time.frame=0 --set output.checkpoint=0 --set output.history_every=100000
 
 # A log on a full disk is no reason to stop.
 "$program" run "$job" --out "$work/log" --no-picture >/dev/full 2>&1; got=$?

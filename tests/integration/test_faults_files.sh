@@ -77,14 +77,14 @@ name, f = sys.argv[1], sys.argv[2]
 data = open(name, "rb").read()
 lines = data[:512].rstrip(b"\0").decode().split("\n")
 seal = lambda s: "\n".join([lines[0], "format " + f, lines[2], lines[3], "checksum " + s, ""]).encode().ljust(512, b"\0")
-if f == "1": assert seal(checksum(seal("") + data[512:])) == data[:512]
+if f == "2": assert seal(checksum(seal("") + data[512:])) == data[:512]
 open(name, "wb").write(seal(checksum(seal("") + data[512:])) + data[512:])
 P
 if command -v python3 >/dev/null; then
-  python3 "$work/reseal.py" "$work/r/$newest" 1 || fail "the seal is not what the test takes it for"
-  python3 "$work/reseal.py" "$work/r/$newest" 2
+  python3 "$work/reseal.py" "$work/r/$newest" 2 || fail "the seal is not what the test takes it for"
+  python3 "$work/reseal.py" "$work/r/$newest" 3
   (cd "$work/r/checkpoints" && cksum ./*) >"$work/before"
-  resume 3 && says "has format 2" && says "use a newer stickslip" && says "move it away"
+  resume 3 && says "has format 3" && says "use a newer stickslip" && says "move it away"
   (cd "$work/r/checkpoints" && cksum ./*) | cmp -s - "$work/before" || fail "a refused checkpoint of a newer format was touched"
   rm "$work/r/$newest"
   resume 0

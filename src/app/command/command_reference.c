@@ -5,6 +5,7 @@
 #include "core/key_table_manual.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "discretize/rigid/rigid_table.h"
 #include "optim/friction/friction.h"
 #include "sim/scene/warning_codes.h"
 #include "sim/formulations.h"
@@ -92,6 +93,24 @@ static PetscErrorCode append_keys(text_buffer *b, const key_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void print_table_of_bodies(text_buffer *b)
+{
+  text_printf(
+      b,
+      "All bodies of kind `rigid` are one table: the group `rigid/bodies` has one row per body, and `rigid/names` one line per body "
+      "in the same order.\n"
+      "Names, shapes and sizes, and the surfaces of static bodies, are stored once, in `frames/constant.h5`, which has the same layout.\n"
+      "Frames with the attribute `has_constants` cannot be read without it. Each `shape` is a part of the surface `rigid/shapes`, in body "
+      "axes: the vertices of one shape are "
+      "consecutive rows. Shape -1 is a sphere.\n\n"
+      "ParaView shows the bodies as points (block `rigid.bodies`) and as surfaces (`rigid.surfaces`). Surfaces of spheres are "
+      "omitted if all surfaces have more than %d\n"
+      "vertices, all surfaces if the others have more than %d. Then draw the points: spheres as *Point Gaussian* with the array "
+      "`radius`, boxes as *3D Glyphs* with orientation\n"
+      "mode *Quaternion* by `orientation` and scale by the components of `size`. `render` draws all bodies.\n\n",
+      RIGID_TABLE_SURFACES, RIGID_TABLE_OTHER_SURFACES);
+}
+
 static PetscErrorCode print_file_reference(text_buffer *b)
 {
   PetscFunctionBegin;
@@ -116,15 +135,16 @@ static PetscErrorCode print_file_reference(text_buffer *b)
               "Checkpoints (`checkpoints/checkpoint_000000012.h5` after step 12) and frames (`frames/frame_000003.h5`) are HDF5 files with "
               "one layout:\n\n"
               "| object | content |\n|---|---|\n"
-              "| attributes of `/` | `kind` (checkpoint or frame), `program`, `job`, `formulation`, `step`, `time` [s] |\n"
+              "| attributes of `/` | `kind` (checkpoint, frame or constants), `program`, `job`, `formulation`, `step`, `time` [s] |\n"
               "| `/job` | the job with all defaults as text (checkpoints) |\n"
               "| `/fields/GROUP` | attributes `n_rows`, `geometry`, `n_fields`; names of groups may contain slashes: `bodies/bed` |\n"
               "| `/fields/GROUP/FIELD` | dataset of shape [n_rows] or [n_rows][components]; attributes `unit`, `help`, `checksum` |\n"
-              "| `/topology/GROUP` | vertices of triangles or segments, counted from 0 in the rows of the group (frames) |\n\n"
-              "Groups and fields are listed in [fields.md](fields.md). `stickslip info DIR` lists those of a checkpoint with their "
-              "ranges.\n"
-              "The first 512 bytes are a text (`head -6 FILE`) with a checksum of the complete file. A damaged or edited file is "
-              "rejected.\n");
+              "| `/topology/GROUP` | vertices of triangles or segments, counted from 0 in the rows of the group (frames) |\n\n");
+  print_table_of_bodies(b);
+  text_printf(b, "Groups and fields are listed in [fields.md](fields.md). `stickslip info DIR` lists those of a checkpoint with their "
+                 "ranges.\n"
+                 "The first 512 bytes are a text (`head -6 FILE`) with a checksum of the complete file. A damaged or edited file is "
+                 "rejected.\n");
   PetscCall(append_keys(b, &run_result_table));
   PetscCall(append_keys(b, &run_machine_table));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -201,8 +221,9 @@ static void print_field_list(const field_list *l, text_buffer *b)
   text_printf(b, "# Groups and fields of checkpoints and frames\n\n"
                  "The groups of `/fields` in the HDF5 files ([layout](files.md#checkpoints-and-frames)). NAME is the name "
                  "of a body; its kind is in parentheses. A body has the fields that its\n"
-                 "material and options need. Checkpoints contain the fields marked c, frames those marked f. Real numbers "
-                 "of frames have 32 bits unless `output.precision` is `double`.\n"
+                 "material and options need. Checkpoints contain the fields marked c, frames those marked f. Fields marked k are "
+                 "constant and are stored once, in `frames/constant.h5`.\n"
+                 "Real numbers of frames have 32 bits unless `output.precision` is `double`.\n"
                  "A field with 3 components is a vector, with 9 a matrix by rows, with 4 a quaternion (real part first).\n\n"
                  "## Numbers of bodies\n\n"
                  "Integers that refer to bodies, such as `source` and `object` of `contact/points`, count the entries of "
@@ -216,7 +237,10 @@ static void print_field_list(const field_list *l, text_buffer *b)
     if (i == 0 || strcmp(f->group, l->field[i - 1].group) != 0)
       text_printf(b, "\n## %s\n\n| field | type | components | unit | in | meaning |\n|---|---|---|---|---|---|\n", f->group);
     text_printf(b, "| `%s` | %s | %d | %s | %s%s | ", f->name, types[f->type], f->n_components, f->unit,
-                f->flags & FIELD_CHECKPOINT ? "c" : "", f->flags & FIELD_FRAME ? "f" : "");
+                f->flags & FIELD_CHECKPOINT ? "c" : "",
+                !(f->flags & FIELD_FRAME)   ? ""
+                : f->flags & FIELD_CONSTANT ? "k"
+                                            : "f");
     append_text_of_cell(b, f->help);
     text_printf(b, " |\n");
   }

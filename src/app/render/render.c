@@ -4,6 +4,7 @@
 #include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/quaternion.h"
 #include "io/frames.h"
 #include "io/picture.h"
 #include "io/png.h"
@@ -70,7 +71,13 @@ static void grow_bounds(scene_look *look, int64_t n, const double *x)
     }
 }
 
-static bool is_contact(const frame *f, int g) { return strncmp(frame_group_name(f, g), "contact/", 8) == 0; }
+/* Groups without a geometry of their own in pictures: contact points, and the surfaces of bodies that are drawn from their poses. */
+static bool is_skipped(const frame *f, int g)
+{
+  const field_geometry kind = frame_group_geometry(f, g);
+  return kind == FIELD_GROUP_PLAIN || kind == FIELD_GROUP_SHAPES || strncmp(frame_group_name(f, g), "contact/", 8) == 0 ||
+         frame_poses_of(f, g) >= 0;
+}
 
 static PetscErrorCode read_positions(const frame *f, int g, int up, double **x)
 {
@@ -236,6 +243,48 @@ static PetscErrorCode is_in_bounds(const frame *f, int g, bool with_outlines, bo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* --- rigid bodies: poses of shapes ----------------------------------------------------------------------------------- */
+
+/* The vertices of row i in the axes of the picture: *x [*n][3], at most the capacity of `room`, which grows. */
+static PetscErrorCode place_shape(const frame_poses *b, int64_t i, int up, int64_t *capacity, double **room, int64_t *n)
+{
+  const int64_t first = b->first_vertex[b->shape[i]];
+  double        R[9];
+  PetscFunctionBegin;
+  *n = b->first_vertex[b->shape[i] + 1] - first;
+  PetscCall(memory_reserve("vertices", *n, 3 * sizeof(double), capacity, room));
+  quaternion_to_matrix(R, b->q + 4 * i);
+  for (int64_t k = 0; k < *n; ++k) {
+    m3_mulv(*room + 3 * k, R, b->vertex + 3 * (first + k));
+    v3_axpy(*room + 3 * k, 1.0, b->x + 3 * i);
+  }
+  rotate_to_z_up(up, *n, *room);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode survey_poses(const frame *f, int g, scene_look *look)
+{
+  frame_poses b __attribute__((cleanup(frame_poses_free))) = {0};
+  double     *x __attribute__((cleanup(memory_free)))      = NULL;
+  int64_t     capacity                                     = 0, n;
+  PetscFunctionBegin;
+  PetscCall(frame_read_poses(f, g, &b));
+  for (int64_t i = 0; i < b.n; ++i) {
+    if (b.shape[i] >= 0) {
+      PetscCall(place_shape(&b, i, look->view.up, &capacity, &x, &n));
+      grow_bounds(look, n, x);
+      continue;
+    }
+    rotate_to_z_up(look->view.up, 1, b.x + 3 * i);
+    for (int side = -1; side <= 1; side += 2) {
+      double corner[3];
+      for (int k = 0; k < 3; ++k) corner[k] = b.x[3 * i + k] + side * b.radius[i];
+      grow_bounds(look, 1, corner);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Adds bounds, particle radius and colour range of a frame to `look`. Only particles and closed bodies determine the bounds,
  * because large floors and containers would make them small in the picture; outlines are used if there are no other objects. */
 static PetscErrorCode survey_frame(const frame *f, scene_look *look, bool with_outlines)
@@ -243,9 +292,13 @@ static PetscErrorCode survey_frame(const frame *f, scene_look *look, bool with_o
   PetscFunctionBegin;
   for (int g = 0; g < frame_n_groups(f); ++g) {
     const field_geometry kind = frame_group_geometry(f, g);
-    if (kind == FIELD_GROUP_PLAIN || is_contact(f, g)) continue;
-    double *x, *scalar = NULL;
-    bool    counts;
+    double              *x, *scalar = NULL;
+    bool                 counts;
+    if (is_skipped(f, g)) continue;
+    if (kind == FIELD_GROUP_POSES) {
+      PetscCall(survey_poses(f, g, look));
+      continue;
+    }
     PetscCall(is_in_bounds(f, g, with_outlines, &counts));
     PetscCall(read_positions(f, g, look->view.up, &x));
     if (x && counts) grow_bounds(look, frame_group_rows(f, g), x);
@@ -328,12 +381,10 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the job lists the body of this group ("bodies/NAME"), or the entry of which it is a part or a copy ("bodies/ENTRY.NAME"), under
- * picture.transparent. All faces of such a body are visible. */
-static bool is_transparent(const frame *f, int g, const render_view *view)
+/* Whether the job lists this body, or the entry of which it is a part or a copy (ENTRY.NAME), under picture.transparent. All faces of such a body
+ * are visible. */
+static bool is_transparent(const char *name, const render_view *view)
 {
-  const char *name = strrchr(frame_group_name(f, g), '/');
-  name             = name ? name + 1 : frame_group_name(f, g);
   for (int i = 0; view->transparent && i < view->transparent->n; ++i) {
     const char  *listed = view->transparent->item[i].value;
     const size_t length = strlen(listed);
@@ -342,13 +393,69 @@ static bool is_transparent(const frame *f, int g, const render_view *view)
   return false;
 }
 
+static const picture_paint transparent_paint = {{120, 150, 175}, 0.0f, 0.12f, 0.0f};
+
+/* A transparent sphere as a mesh; picture_add_points draws opaque spheres only. */
+static PetscErrorCode add_transparent_sphere(picture *p, const double center[3], double radius, picture_paint paint)
+{
+  enum { RINGS = 16, SIDES = 32 };
+  double  x[(RINGS + 1) * SIDES][3];
+  int32_t t[2 * RINGS * SIDES][3];
+  int     n = 0;
+  PetscFunctionBegin;
+  for (int i = 0; i <= RINGS; ++i)
+    for (int j = 0; j < SIDES; ++j) {
+      const double theta = M_PI * i / RINGS, phi = 2.0 * M_PI * j / SIDES;
+      v3_set(x[i * SIDES + j], sin(theta) * cos(phi), sin(theta) * sin(phi), cos(theta));
+      v3_scale(x[i * SIDES + j], radius, x[i * SIDES + j]);
+      v3_axpy(x[i * SIDES + j], 1.0, center);
+    }
+  for (int i = 0; i < RINGS; ++i)
+    for (int j = 0; j < SIDES; ++j) {
+      const int32_t a = i * SIDES + j, b = i * SIDES + (j + 1) % SIDES, two[2][3] = {{a, a + SIDES, b}, {b, a + SIDES, b + SIDES}};
+      if (i > 0) memcpy(t[n++], two[0], sizeof two[0]); /* at the poles one triangle of each pair has no area */
+      if (i + 1 < RINGS) memcpy(t[n++], two[1], sizeof two[1]);
+    }
+  PetscCall(picture_add_mesh(p, (RINGS + 1) * SIDES, x[0], n, t[0], true, NULL, 0, 1, paint));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Spheres, and the shapes of the other bodies. */
+static PetscErrorCode add_poses(picture *p, const frame *f, int g, const scene_look *look, int *i_body)
+{
+  frame_poses b __attribute__((cleanup(frame_poses_free))) = {0};
+  double     *x __attribute__((cleanup(memory_free)))      = NULL;
+  int64_t     capacity                                     = 0, n;
+  PetscFunctionBegin;
+  PetscCall(frame_read_poses(f, g, &b));
+  for (int64_t i = 0; i < b.n; ++i) {
+    const bool    transparent = is_transparent(b.name[i], &look->view);
+    picture_paint paint       = transparent ? transparent_paint : picture_palette(1 + (*i_body)++);
+    if (b.shape[i] < 0) {
+      rotate_to_z_up(look->view.up, 1, b.x + 3 * i);
+      paint.variation = 0.0f;
+      if (transparent) PetscCall(add_transparent_sphere(p, b.x + 3 * i, b.radius[i], paint));
+      else PetscCall(picture_add_points(p, 1, b.x + 3 * i, b.radius[i], NULL, 0, 1, paint));
+      continue;
+    }
+    const int64_t first = b.first_triangle[b.shape[i]], end = b.first_triangle[b.shape[i] + 1];
+    PetscCall(place_shape(&b, i, look->view.up, &capacity, &x, &n));
+    PetscCall(picture_add_mesh(p, n, x, end - first, b.triangle + 3 * first, true, NULL, 0, 1, paint));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_look *look, int *i_body)
 {
   PetscFunctionBegin;
   const field_geometry kind = frame_group_geometry(f, g);
   const int64_t        n    = frame_group_rows(f, g);
   double              *x, *scalar = NULL;
-  if (kind == FIELD_GROUP_PLAIN || is_contact(f, g)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_skipped(f, g)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (kind == FIELD_GROUP_POSES) {
+    PetscCall(add_poses(p, f, g, look, i_body));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(read_positions(f, g, look->view.up, &x));
   if (x && kind == FIELD_GROUP_POINTS) {
     PetscCall(read_scalar(f, g, look->view.field, &scalar));
@@ -356,12 +463,13 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
   } else if (x && kind == FIELD_GROUP_FIBRES) {
     PetscCall(add_fibres(p, f, g, x, look, picture_palette(1 + (*i_body)++)));
   } else if (x) {
-    int64_t             n_triangles;
-    int32_t            *triangles;
-    double              normal[3];
-    const picture_paint glass = {{120, 150, 175}, 0.0f, 0.12f, 0.0f};
+    int64_t     n_triangles;
+    int32_t    *triangles;
+    double      normal[3];
+    const char *name = strrchr(frame_group_name(f, g), '/');
     PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
-    if (is_transparent(f, g, &look->view)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, glass));
+    if (is_transparent(name ? name + 1 : frame_group_name(f, g), &look->view))
+      PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, transparent_paint));
     else if (is_solid(f, g, n_triangles))
       PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
     else if (is_tilted_plane(x, n_triangles, triangles, normal)) PetscCall(add_tilted_plane(p, n, x, n_triangles, triangles, normal));

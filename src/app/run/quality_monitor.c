@@ -267,7 +267,7 @@ static bool has_spring(const quality_monitor *m, const contact_law *law)
 /* Whether contact corrects an overlap of contact point i that the job permits. */
 static bool corrects_overlap(const quality_monitor *m, const contact_points_view *p, int64_t i)
 {
-  const contact_law *law = &m->scene->laws[(int64_t)p->source_body[i] * m->scene->n_bodies + p->object_body[i]];
+  const contact_law *law = scene_law(m->scene, p->source_body[i], p->object_body[i]);
   return law->may_overlap && !law->is_preloaded && !has_spring(m, law);
 }
 

@@ -537,7 +537,7 @@ static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   const key_list *names = &r->job->output->fields;
   PetscCall(memory_alloc("frame fields", names->n, sizeof(char *), &o->frame_fields));
   for (int i = 0; i < names->n; ++i) o->frame_fields[i] = names->item[i].value;
-  const frames_options options = {r->job->scene.name, r->job->output->precision == 1, names->n, o->frame_fields};
+  const frames_options options = {r->job->scene.name, r->job->output->precision == 1, names->n, o->frame_fields, r->fields};
   PetscCall(frames_open(r->dir, *r->state.frame, &options, &o->frames));
   const sim_clock now = run_clock(r);
   PetscCall(measures_open(r->measures, r->dir, resume_step, &now));

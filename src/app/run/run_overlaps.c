@@ -40,7 +40,7 @@ static void warn_about(const scene *s, const formulation *f, const scene_overlap
   const char  *one = s->bodies[p->a].name, *two = s->bodies[p->b].name;
   char         subject[220];
   double       depth;
-  if (!isfinite(size) || s->laws[(int64_t)p->a * s->n_bodies + p->b].may_overlap) return;
+  if (!isfinite(size) || scene_law(s, p->a, p->b)->may_overlap) return;
   if (p->at.depth <= NOTICEABLE * size) return;
   snprintf(subject, sizeof subject, "%.100s, %.100s", one, two);
   if (p->at.depth > DEEP * size)
@@ -48,12 +48,13 @@ static void warn_about(const scene *s, const formulation *f, const scene_overlap
                      "overlap by %.3g m at t = %.6g s, more than a tenth of the size or spacing of %.3g m; a stiffer contact, a smaller "
                      "time.step or a finer surface reduces it",
                      p->at.depth, t, size);
-  const contact_points_view points = contact_points_get(f->points);
-  const int64_t             n      = count_points(&points, p->a, p->b, &depth);
   /* Contacts may be those of the start of the step, so the depth of that time is compared. The points include only those with a force, so
    * separating bodies may overlap without points. */
   const bool separates = p->at.depth < p->before;
-  if (p->a != p->b && !separates && !has_deepest_point(s, f, p) && p->before - depth > NOTICEABLE * size && p->before > MISSED * depth)
+  if (p->a == p->b || separates || has_deepest_point(s, f, p)) return;
+  const contact_points_view points = contact_points_get(f->points);
+  const int64_t             n      = count_points(&points, p->a, p->b, &depth);
+  if (p->before - depth > NOTICEABLE * size && p->before > MISSED * depth)
     warning_list_add(
         s->warnings, "few-contact-points", subject,
         "overlap by %.3g m at t = %.6g s, but the deepest of their %lld contact points has a depth of %.3g m: no point is near "

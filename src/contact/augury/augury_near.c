@@ -25,28 +25,29 @@ typedef struct {
 } element_side;
 
 struct augury_near {
-  augury_boundary  b;
-  const int32_t   *body;
-  double           dx;
-  box_tree         tree;
-  double          *box[6];       /* [n_elements] */
-  element_side    *side;         /* [n_elements], after augury_near_find */
-  bool            *is_met;       /* [n_elements] */
-  int32_t         *last_partner; /* [n_elements] partner found last, -1: none; tested first, which does not change the result */
-  int32_t         *closest;      /* [n_nodes] closest element of the last augury_near_towards, tested first */
-  bool            *is_near;      /* [n_nodes] nodes of elements with is_met */
-  augury_choice    choice;
-  double           distance, time; /* of AUGURY_COLLIDING */
-  double           box_excess;     /* part of the extension of element boxes that no partner can reach [m] */
-  const bool      *is_open;        /* NULL: none */
-  int64_t          n_bodies;
-  const bool      *can_touch; /* [n_bodies][n_bodies]; NULL: all */
-  augury_continuum continuum; /* n = 0: none */
-  bool            *is_wanted; /* [n_nodes] nodes of active elements */
-  node_set         nodes;     /* nodes of the continuum near the boundary */
-  int32_t         *which;     /* [nodes.n] index of each of these nodes in the continuum */
-  uint64_t        *keys;
-  int64_t          which_capacity, keys_capacity;
+  augury_boundary     b;
+  const int32_t      *body;
+  double              dx;
+  box_tree            tree;
+  double             *box[6];       /* [n_elements] */
+  element_side       *side;         /* [n_elements], after augury_near_find */
+  bool               *is_met;       /* [n_elements] */
+  int32_t            *last_partner; /* [n_elements] partner found last, -1: none; tested first, which does not change the result */
+  int32_t            *closest;      /* [n_nodes] closest element of the last augury_near_towards, tested first */
+  bool               *is_near;      /* [n_nodes] nodes of elements with is_met */
+  augury_choice       choice;
+  double              distance, time; /* of AUGURY_COLLIDING */
+  double              box_excess;     /* part of the extension of element boxes that no partner can reach [m] */
+  const bool         *is_open;        /* NULL: none */
+  int64_t             n_bodies;
+  const pair_classes *pairs;
+  const bool         *can_touch; /* [n_slots]; NULL: all */
+  augury_continuum    continuum; /* n = 0: none */
+  bool               *is_wanted; /* [n_nodes] nodes of active elements */
+  node_set            nodes;     /* nodes of the continuum near the boundary */
+  int32_t            *which;     /* [nodes.n] index of each of these nodes in the continuum */
+  uint64_t           *keys;
+  int64_t             which_capacity, keys_capacity;
 };
 
 /* Iterator over the nodes of the continuum in a box. */
@@ -87,7 +88,7 @@ static inline bool overlap(const augury_near *a, int64_t e, const double min[3],
 
 static inline bool bodies_interact(const augury_near *a, int32_t p, int32_t q)
 {
-  return !a->can_touch || a->can_touch[a->n_bodies * p + q];
+  return !a->can_touch || a->can_touch[pair_slot(a->pairs, a->n_bodies, p, q)];
 }
 
 /* Begin an iteration over all elements with a point within the distance [m] of x. Element boxes are larger by `needless` than required;
@@ -230,9 +231,9 @@ void augury_near_set_choice(augury_near *a, augury_choice choice, double distanc
   a->choice = choice, a->distance = distance, a->time = time;
 }
 void augury_near_set_open(augury_near *a, const bool *is_open) { a->is_open = is_open; }
-void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const bool *can_touch)
+void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const pair_classes *pairs, const bool *can_touch)
 {
-  a->n_bodies = n_bodies, a->can_touch = can_touch;
+  a->n_bodies = n_bodies, a->pairs = pairs, a->can_touch = can_touch;
 }
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
 

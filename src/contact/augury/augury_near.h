@@ -4,6 +4,7 @@
 #define SS_CONTACT_AUGURY_AUGURY_NEAR_H
 #include "contact/augury/augury_continuum.h"
 #include "contact/augury/boundary_samples.h"
+#include "core/pair_classes.h"
 
 typedef struct augury_near augury_near;
 /* Condition for two elements within reach of each other to be active. */
@@ -21,8 +22,9 @@ void           augury_near_destroy(augury_near **a);
 void augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
 /* is_open [n_nodes], borrowed: nodes of open surfaces (cloth), which have no outside. NULL, the initial state: none. */
 void augury_near_set_open(augury_near *a, const bool *is_open);
-/* can_touch [n_bodies][n_bodies], borrowed: pairs of bodies with contact; the diagonal enables self-contact. NULL (initial state): all. */
-void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const bool *can_touch);
+/* can_touch [n_slots] of `pairs` (NULL: [n_bodies][n_bodies]), both borrowed: pairs of bodies with contact, including self-contact. NULL (initial
+ * state): all. */
+void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const pair_classes *pairs, const bool *can_touch);
 /* Include the continuum c from the next augury_near_find on. The struct is copied, its arrays are borrowed. NULL (initial state): none. */
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c);
 /* Compute is_active [n_elements] at positions x and velocities v [n_nodes][3]; *n: number of active elements. Elements of one body

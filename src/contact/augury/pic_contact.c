@@ -13,12 +13,13 @@ typedef struct {
 } point;
 
 struct pic_contact {
-  augury_boundary  b;
-  const int32_t   *body;
-  int32_t          n_bodies;
-  const bool      *can_touch;
-  double           dx;
-  boundary_samples samples;
+  augury_boundary     b;
+  const int32_t      *body;
+  int32_t             n_bodies;
+  const pair_classes *pairs;
+  const bool         *can_touch;
+  double              dx;
+  boundary_samples    samples;
   double (*share)[3]; /* [n_elements][3] */
   int64_t   n, points_capacity, capacity;
   point    *points; /* [n] */
@@ -27,8 +28,8 @@ struct pic_contact {
   double   *gained; /* [27 n][3] change of velocity of the entry's body at its node */
 };
 
-PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *can_touch, const double *x,
-                                  double dx, pic_contact **out)
+PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const pair_classes *pairs,
+                                  const bool *can_touch, const double *x, double dx, pic_contact **out)
 {
   PetscFunctionBegin;
   *out = NULL;
@@ -36,7 +37,7 @@ PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body,
              "%d bodies with surfaces: at most %d are supported by transfer: pic; use transfer: augury", (int)n_bodies, 1 << BODY_BITS);
   PetscCall(memory_alloc("contact by PIC", 1, sizeof **out, out));
   pic_contact *p      = *out;
-  *p                  = (pic_contact){.b = *b, .body = body, .n_bodies = n_bodies, .can_touch = can_touch, .dx = dx};
+  *p                  = (pic_contact){.b = *b, .body = body, .n_bodies = n_bodies, .pairs = pairs, .can_touch = can_touch, .dx = dx};
   PetscErrorCode code = boundary_corner_masses(b, &p->share);
   if (!code) code = boundary_samples_create(b, x, dx, 0, &p->samples);
   if (code) pic_contact_destroy(out);
@@ -152,7 +153,8 @@ static void resolve_node(pic_contact *p, int n, const share *s)
     double mass = s[a].mass, change[3], n_out[3];
     v3_copy(change, s[a].momentum);
     for (int b = 0; b < n; ++b)
-      if (b != a && p->can_touch[(int64_t)p->n_bodies * s[a].body + s[b].body]) mass += s[b].mass, v3_axpy(change, 1.0, s[b].momentum);
+      if (b != a && p->can_touch[pair_slot(p->pairs, p->n_bodies, s[a].body, s[b].body)])
+        mass += s[b].mass, v3_axpy(change, 1.0, s[b].momentum);
     v3_scale(change, 1.0 / mass, change);
     v3_axpy(change, -1.0 / s[a].mass, s[a].momentum);
     const double length = v3_norm(s[a].outward);

@@ -5,12 +5,13 @@
 #ifndef SS_CONTACT_AUGURY_PIC_CONTACT_H
 #define SS_CONTACT_AUGURY_PIC_CONTACT_H
 #include "contact/augury/boundary_samples.h"
+#include "core/pair_classes.h"
 
 typedef struct pic_contact pic_contact;
-/* body [n_nodes] in 0 ... n_bodies - 1; `can_touch` [n_bodies][n_bodies]: pairs of bodies with contact. Both are borrowed, as the boundary. x
+/* body [n_nodes] in 0 ... n_bodies - 1; `can_touch` [n_slots] of `pairs` (NULL: [n_bodies][n_bodies]): pairs of bodies with contact. All are borrowed, as the boundary. x
  * [n_nodes][3]: positions for boundary_samples_create, whose errors are returned. */
-PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *can_touch, const double *x,
-                                  double dx, pic_contact **out);
+PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const pair_classes *pairs,
+                                  const bool *can_touch, const double *x, double dx, pic_contact **out);
 void           pic_contact_destroy(pic_contact **p);
 /* Update the velocities v [n_nodes][3] in place, at positions x [n_nodes][3], for the elements with is_active [n_elements].
  * PETSC_ERR_ARG_OUTOFRANGE if a coordinate is farther than 2^17 cells from the origin. */

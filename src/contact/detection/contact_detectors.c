@@ -23,8 +23,31 @@ static bool has_triangles(const body *b)
   return s.n_triangles > 0;
 }
 
+/* Kinds of the convex solids of a body as bits 1 << kind. */
+static unsigned solid_kinds(const body *b)
+{
+  int                 n     = 0;
+  const convex_solid *solid = b->ops->solids ? b->ops->solids(b, &n) : NULL;
+  unsigned            bits  = 0;
+  for (int i = 0; i < n; ++i) bits |= 1u << solid[i].kind;
+  return bits;
+}
+
 /* Whether the body consists of material points without a surface. */
 static bool is_space(const body *b) { return b->ops->points != POINT_NONE && b->ops->point_radius; }
+
+unsigned contact_traits_of(const body *b)
+{
+  const bool trait[] = {true,
+                        body_system((body *)b) != NULL,
+                        has_level_sets(b),
+                        has_segments(b),
+                        has_triangles(b),
+                        b->ops->segments && b->ops->n_clusters && b->ops->n_clusters(b) > 0};
+  unsigned   bits    = solid_kinds(b);
+  for (size_t k = 0; k < sizeof trait / sizeof *trait; ++k) bits = bits << 1 | trait[k];
+  return bits;
+}
 
 unsigned contact_detectors_of(const body *a, const body *b)
 {

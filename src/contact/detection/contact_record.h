@@ -68,7 +68,7 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
   X(creep, double, "m/s", MAX, IMPULSES, "largest tangential speed of a sticking contact")                                         \
   X(creep_bound, double, "m/s", MAX, CONVEX, "largest creep that the regularised friction law permits")                            \
   X(start_energy, double, "J", SUM, INTERNAL, "energy at the start of the step of springs that the step before did not have")         \
-  X(correction_work, double, "J", SUM, INTERNAL, "energy that springs received from contact_law.rest_reduction")                  \
+  X(correction_work, double, "J", SUM, INTERNAL, "energy that springs received from contact_rests.reduction")                  \
   X(friction_work_done, double, "J", SUM, INTERNAL, "energy dissipated by friction in the step: friction times slip")              \
   X(friction_work_deficit, double, "J", SUM, INTERNAL,                                                                             \
     "additional dissipation if friction were opposite to slip: sum of |r_T| |u_T| (1 - cos angle)")

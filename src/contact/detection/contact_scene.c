@@ -3,6 +3,19 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
+int64_t contact_rests_find(const contact_rests *r, int32_t a, int32_t b)
+{
+  const int32_t low = a < b ? a : b, high = a < b ? b : a;
+  int64_t       lo = 0, hi = r ? r->n : 0;
+  while (lo < hi) {
+    const int64_t  mid = lo + (hi - lo) / 2;
+    const int32_t *p   = r->pair + 2 * mid;
+    if (p[0] < low || (p[0] == low && p[1] < high)) lo = mid + 1;
+    else hi = mid;
+  }
+  return r && lo < r->n && r->pair[2 * lo] == low && r->pair[2 * lo + 1] == high ? lo : -1;
+}
+
 PetscErrorCode contact_scene_velocities(const contact_scene *s, int32_t i, double **v)
 {
   const body *system = body_system(s->body[i]);

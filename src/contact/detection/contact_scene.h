@@ -2,6 +2,7 @@
  * The steps of `exact` and `convex` set it. */
 #ifndef SS_CONTACT_DETECTION_CONTACT_SCENE_H
 #define SS_CONTACT_DETECTION_CONTACT_SCENE_H
+#include "core/pair_classes.h"
 #include "discretize/body/body.h"
 #include "geometry/level_set/level_set.h"
 
@@ -36,28 +37,47 @@ typedef struct {
   bool   never_touch;
   bool   may_overlap; /* the job permits an overlap at the start of the run; is_preloaded: it compresses the contact springs */
   bool   is_preloaded;
-  double rest_reduction; /* reduction of rest_overlap since the last step; it compresses springs [m] */
-  double rest_overlap;   /* contact springs act from this depth on: overlap at the start of the run that is not yet corrected; else 0 [m] */
 } contact_law;
+
+/* Rest depths of contact springs: overlaps at the start of the run that are not yet corrected; the springs of a pair act from this depth on. */
+typedef struct {
+  int64_t  n;
+  int32_t *pair;      /* [n][2] bodies a <= b, ascending */
+  double  *depth;     /* [n] m */
+  double  *reduction; /* [n] of the depth since the last step; it compresses springs [m] */
+} contact_rests;
+/* Row of bodies a and b in any order; -1: none, also for NULL. */
+int64_t              contact_rests_find(const contact_rests *r, int32_t a, int32_t b);
+static inline double contact_rest_depth(const contact_rests *r, int32_t a, int32_t b)
+{
+  const int64_t k = contact_rests_find(r, a, b);
+  return k < 0 ? 0.0 : r->depth[k];
+}
+static inline double contact_rest_reduction(const contact_rests *r, int32_t a, int32_t b)
+{
+  const int64_t k = contact_rests_find(r, a, b);
+  return k < 0 ? 0.0 : r->reduction[k];
+}
 
 /* Scene data for the contact detectors. All borrowed. */
 typedef struct {
-  int                n_bodies;
-  body *const       *body;       /* [n_bodies] */
-  const int32_t     *frame;      /* [n_bodies] index of the pose of each body in `frames` and `end`, -1: none */
-  const rigid_frame *frames;     /* poses at the start of the step */
-  const rigid_frame *end;        /* poses at the end of the step, valid for bodies without unknowns */
-  const contact_law *law;        /* [n_bodies][n_bodies] symmetric: friction, restitution, never_touch */
-  double             dt;         /* time step [s] */
-  double             gravity[3]; /* m/s^2 */
-  double             margin;     /* features farther apart than this do not collide within the step [m] */
-  double             length;     /* size of the smallest body or spacing [m]; for displacements beyond a quarter of it, contacts with
+  int                 n_bodies;
+  body *const        *body;       /* [n_bodies] */
+  const int32_t      *frame;      /* [n_bodies] index of the pose of each body in `frames` and `end`, -1: none */
+  const rigid_frame  *frames;     /* poses at the start of the step */
+  const rigid_frame  *end;        /* poses at the end of the step, valid for bodies without unknowns */
+  const contact_law  *law;        /* [n_slots] of `pairs`, symmetric: friction, restitution, never_touch */
+  double              dt;         /* time step [s] */
+  double              gravity[3]; /* m/s^2 */
+  double              margin;     /* features farther apart than this do not collide within the step [m] */
+  double              length;     /* size of the smallest body or spacing [m]; for displacements beyond a quarter of it, contacts with
                               * obstacles on the trajectory are searched */
-  const double      *v;          /* [n_blocks][3] predicted velocities during the step; NULL: the current ones. Used for fibres only */
+  const double       *v;          /* [n_blocks][3] predicted velocities during the step; NULL: the current ones. Used for fibres only */
+  const pair_classes *pairs;      /* NULL: law is [n_bodies][n_bodies] */
 } contact_scene;
 static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b)
 {
-  return &s->law[(int64_t)a * s->n_bodies + b];
+  return &s->law[pair_slot(s->pairs, s->n_bodies, a, b)];
 }
 /* True if body a has unknowns, or moves with a body that has unknowns. */
 static inline bool contact_scene_moves(const contact_scene *s, int32_t a) { return body_system(s->body[a]) != NULL; }

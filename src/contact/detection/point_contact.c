@@ -73,7 +73,6 @@ struct point_contact {
   rigid_frame    *source_end;          /* [n_sources] pose at the end of the step of sources with a pose */
   double        **v;                   /* [n_sources] velocities of the other sources during detection */
   double         *source_displacement; /* [n_sources] largest displacement over the step */
-  double         *reach;               /* [n_sources][n_objects] */
 };
 
 PetscErrorCode point_contact_create(point_contact **out)
@@ -88,8 +87,7 @@ void point_contact_destroy(point_contact **p)
 {
   if (!p || !*p) return;
   contact_search_destroy(&(*p)->search);
-  MEMORY_FREE(&(*p)->key, &(*p)->object_end, &(*p)->object_displacement, &(*p)->source_end, &(*p)->v, &(*p)->source_displacement,
-              &(*p)->reach, p);
+  MEMORY_FREE(&(*p)->key, &(*p)->object_end, &(*p)->object_displacement, &(*p)->source_end, &(*p)->v, &(*p)->source_displacement, p);
 }
 
 enum { OBJECT_BITS = 12 }; /* level sets of one body */
@@ -104,7 +102,6 @@ static PetscErrorCode point_contact_reserve(point_contact *p, int n_sources, int
                            ARRAY(p->object_displacement, 1)));
   PetscCall(MEMORY_RESERVE("contact sources", n_sources, &p->source_capacity, ARRAY(p->source_end, 1), ARRAY(p->v, 1),
                            ARRAY(p->source_displacement, 1)));
-  PetscCall(memory_reserve("contact sources", (int64_t)n_sources * n_objects, sizeof *p->reach, &p->reach_capacity, &p->reach));
   for (int i = 0; i < n_sources; ++i) p->v[i] = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,9 +157,6 @@ static PetscErrorCode compute_displacements(point_contact *p, const contact_scen
   for (int i = 0; i < n_sources; ++i)
     if (s->frame[sources[i].body_id] >= 0) PetscCall(contact_scene_end_frame(s, sources[i].body_id, &p->source_end[i]));
   for (int j = 0; j < n_objects; ++j) PetscCall(contact_scene_end_frame(s, objects[j].body_id, &p->object_end[j]));
-  for (int i = 0; i < n_sources; ++i)
-    for (int j = 0; j < n_objects; ++j)
-      p->reach[(int64_t)i * n_objects + j] = fmax(s->margin, p->source_displacement[i] + p->object_displacement[j]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,11 +253,25 @@ PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int 
   int64_t            n;
   bool               is_fast = false;
   PetscFunctionBeginUser;
+  bool is_any = false;
+  for (int64_t k = 0; k < pair_n_slots(s->pairs, s->n_bodies) && !is_any; ++k) is_any = may_touch[k];
+  if (!is_any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(point_contact_reserve(p, n_sources, n_objects));
-  contact_search_number(s->n_bodies, n_objects, objects, p->key);
+  PetscCall(contact_search_number(s->n_bodies, n_objects, objects, p->key));
   PetscErrorCode       code    = compute_displacements(p, s, n_sources, sources, n_objects, objects, &is_fast);
-  const search_problem problem = {
-      n_sources, n_objects, n_frames, s->n_bodies, sources, objects, p->key, s->frames, may_touch, s->margin, is_fast ? p->reach : NULL};
+  const search_problem problem = {n_sources,
+                                  n_objects,
+                                  n_frames,
+                                  s->n_bodies,
+                                  sources,
+                                  objects,
+                                  p->key,
+                                  s->frames,
+                                  may_touch,
+                                  s->margin,
+                                  is_fast ? p->source_displacement : NULL,
+                                  is_fast ? p->object_displacement : NULL,
+                                  s->pairs};
   if (!code) code = contact_search_run(p->search, &problem, NULL, &n, &found);
   if (!code) code = point_contact_append(p, s, sources, objects, is_fast, n, found, set);
   for (int i = 0; i < n_sources; ++i) memory_free(&p->v[i]);

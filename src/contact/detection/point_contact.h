@@ -12,7 +12,7 @@
 typedef struct point_contact point_contact; /* work space, reused in every step */
 PetscErrorCode               point_contact_create(point_contact **out);
 void                         point_contact_destroy(point_contact **p);
-/* Append the contacts to `set`. may_touch [n_bodies][n_bodies]: contact of points of the first body with objects of the second. */
+/* Append the contacts to `set`. may_touch [n_slots] of s->pairs: contact of points of the first body with objects of the second. */
 PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources, const contact_source *sources,
                                   int n_objects, const contact_object *objects, const bool *may_touch, contact_set *set);
 /* First contact, by sphere tracing, of a point that moves from x0 to x1 [3], both in the frame of the level set, with phi > 0 at x0.

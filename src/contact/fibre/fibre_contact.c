@@ -463,7 +463,8 @@ static PetscErrorCode create_broad_phase(const fibre_set *set, fibre_contact *c)
                                       .edge       = c->segment,
                                       .n_bodies   = set->n_bodies,
                                       .body       = body,
-                                      .can_touch  = set->can_touch};
+                                      .can_touch  = set->can_touch,
+                                      .pairs      = set->pairs};
   code                             = broad_phase_create(&edges, &c->broad);
   memory_free(&body);
   PetscCall(code);

@@ -17,7 +17,7 @@
 #ifndef SS_CONTACT_FIBRE_FIBRE_CONTACT_H
 #define SS_CONTACT_FIBRE_FIBRE_CONTACT_H
 #include "geometry/collision/broad_phase.h"
-#include "core/error.h"
+#include "core/pair_classes.h"
 #include <math.h>
 
 #define FIBRE_FLAT 0.05
@@ -25,13 +25,14 @@
 /* All segments with contact. The arrays are copied. The segments of one strand are consecutive, and each begins at the end of the previous
  * one; a strand may be closed. Two strands differ in `strand` or in `body`. */
 typedef struct {
-  int64_t        n_nodes, n_segments; /* at most INT32_MAX, INT32_MAX / 4 */
-  const int32_t *segment;             /* [n_segments][2] nodes */
-  const int32_t *strand;              /* [n_segments] number of the strand */
-  const double  *radius;              /* [n_segments] > 0 [m] */
-  int32_t        n_bodies;
-  const int32_t *body;      /* [n_segments] */
-  const bool    *can_touch; /* [n_bodies][n_bodies] symmetric; the diagonal enables self-contact */
+  int64_t             n_nodes, n_segments; /* at most INT32_MAX, INT32_MAX / 4 */
+  const int32_t      *segment;             /* [n_segments][2] nodes */
+  const int32_t      *strand;              /* [n_segments] number of the strand */
+  const double       *radius;              /* [n_segments] > 0 [m] */
+  int32_t             n_bodies;
+  const int32_t      *body;      /* [n_segments] */
+  const bool         *can_touch; /* [n_slots] of `pairs`, symmetric; pairs of a body with itself: self-contact */
+  const pair_classes *pairs;     /* borrowed; NULL: can_touch is [n_bodies][n_bodies] */
 } fibre_set;
 
 /* A feature of a strand is the inside of a segment, the first vertex of a segment, or the last vertex of the strand. The two segments, the

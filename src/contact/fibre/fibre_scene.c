@@ -192,14 +192,15 @@ static PetscErrorCode find_ends(fibre_scene *f, const int32_t *segment)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *bodies, const contact_law *law)
+static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *bodies, const pair_classes *pairs, const contact_law *law)
 {
-  int32_t *segment, *strand, *of_body;
-  bool    *can_touch;
-  int32_t  n_strands = 0;
+  int32_t      *segment, *strand, *of_body;
+  bool         *can_touch;
+  const int64_t n_slots   = pair_n_slots(pairs, n_bodies);
+  int32_t       n_strands = 0;
   PetscFunctionBeginUser;
   PetscCall(MEMORY_ALLOC("fibres", ARRAY(segment, 2 * f->n_segments), ARRAY(strand, f->n_segments), ARRAY(of_body, f->n_segments),
-                         ARRAY(can_touch, (int64_t)n_bodies * n_bodies)));
+                         ARRAY(can_touch, n_slots)));
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
     body_segments     s;
@@ -218,15 +219,15 @@ static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *b
     n_strands += most + 1;
   }
   PetscCall(find_ends(f, segment));
-  for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) can_touch[i] = !law[i].never_touch;
-  const fibre_set set  = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, can_touch};
+  for (int64_t i = 0; i < n_slots; ++i) can_touch[i] = !law[i].never_touch;
+  const fibre_set set  = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, can_touch, pairs};
   PetscErrorCode  code = fibre_contact_create(&set, &f->contact);
   MEMORY_FREE(&segment, &strand, &of_body, &can_touch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out)
+PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const pair_classes *pairs, const contact_law *law, fibre_scene **out)
 {
   PetscFunctionBeginUser;
   PetscCall(memory_alloc("fibres", 1, sizeof **out, out));
@@ -243,7 +244,7 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
                          ARRAY(f->x1, 3 * f->n_nodes), ARRAY(f->searched_x1, 3 * f->n_nodes), ARRAY(f->has_moved, f->n_nodes),
                          ARRAY(f->moves, f->n_segments), ARRAY(f->touches, n_bodies)));
   f->past.n_segments = f->n_segments;
-  PetscCall(create_finder(f, n_bodies, bodies, law));
+  PetscCall(create_finder(f, n_bodies, bodies, pairs, law));
   PetscCall(fibre_points_create(&f->points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,8 +10,8 @@
 #include "core/field_table.h"
 
 typedef struct fibre_scene fibre_scene;
-/* Create for the fibres of these bodies; law [n_bodies][n_bodies]. Without fibres *out is NULL, which the other functions accept. */
-PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out);
+/* Create for the fibres of these bodies; law [n_slots] of `pairs`; pairs: borrowed, NULL: law is [n_bodies][n_bodies]. Without fibres *out is NULL, which the other functions accept. */
+PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const pair_classes *pairs, const contact_law *law, fibre_scene **out);
 void           fibre_scene_destroy(fibre_scene **f);
 /* Append the contacts within the margin and the swept contacts. Fibres move without contact forces. If s->v is not NULL, the call is the
  * second search of the step: fibres move with s->v, and the result includes the contacts of the first search. *status: STEP_NOT_FINITE if

@@ -733,7 +733,7 @@ static PetscErrorCode find_wall_collisions(search *s)
     for (int64_t i = 0; i < b->n_points; ++i) {
       const int32_t v = b->point ? b->point[i] : (int32_t)i;
       double        gap;
-      const bool    has_contact = b->n_bodies == 0 || b->can_touch[(int64_t)b->body[v] * b->n_bodies + wall->body];
+      const bool    has_contact = b->n_bodies == 0 || b->can_touch[pair_slot(b->pairs, b->n_bodies, b->body[v], wall->body)];
       list->flag[i]             = has_contact && !a->is_held[v] && a->leader[v] != leader && is_behind(s, wall, v, &gap);
       n_hit += list->flag[i];
     }
@@ -937,7 +937,7 @@ static impulse_law law_of(const impulses *a, const colliding_pair *m)
   if (!a->scene.law) return (impulse_law){0.0, 0.0};
   if (b->n_bodies == 0) return a->scene.law[0];
   const int32_t second = m->kind == PAIR_POINT_WALL ? a->step->wall[m->second].body : b->body[m->node[3]];
-  return a->scene.law[(int64_t)b->body[m->node[0]] * b->n_bodies + second];
+  return a->scene.law[pair_slot(b->pairs, b->n_bodies, b->body[m->node[0]], second)];
 }
 
 /* Velocity of the first feature relative to the second: mean in the step (`over`), and at the start of the step (`now`, may be NULL). They
@@ -1170,17 +1170,16 @@ static PetscErrorCode create_broad_phase(impulses *a)
     PetscCall(broad_phase_create(&b, &a->broad));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(memory_alloc("broad phase", n * n, sizeof *can_touch, &can_touch));
+  PetscCall(memory_copy("broad phase", pair_n_slots(b.pairs, n), sizeof *can_touch, b.can_touch, &can_touch));
   PetscErrorCode code = memory_alloc("broad phase", n, sizeof *carrier, &carrier);
   if (!code) {
-    memcpy(can_touch, b.can_touch, (size_t)(n * n) * sizeof *can_touch);
     for (int64_t k = 0; k < n; ++k) carrier[k] = -2;
     for (int64_t i = 0; i < b.n_vertices; ++i) {
       int32_t *const of = b.body[i] >= 0 && b.body[i] < n ? &carrier[b.body[i]] : NULL;
       if (of) *of = *of == -2 || *of == c->rigid[i] ? c->rigid[i] : -1;
     }
-    for (int64_t k = 0; k < n; ++k)
-      if (carrier[k] >= 0) can_touch[k * n + k] = false;
+    for (int32_t k = 0; k < n; ++k)
+      if (carrier[k] >= 0) can_touch[pair_slot(b.pairs, n, k, k)] = false;
     b.can_touch = can_touch;
     code        = broad_phase_create(&b, &a->broad);
   }

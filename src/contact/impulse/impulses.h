@@ -38,7 +38,7 @@ typedef struct {
 /* Wall: vertices must satisfy normal . (x - point) >= 0. `point` is given at the start of the step and moves with v. */
 typedef struct {
   double  point[3], normal[3], v[3]; /* m, unit vector, m/s */
-  int32_t body;                      /* row of surfaces.can_touch and of impulse_scene.law; 0 if n_bodies is 0 */
+  int32_t body;                      /* body in surfaces.can_touch and impulse_scene.law; 0 if n_bodies is 0 */
 } impulse_wall;
 typedef struct {
   double friction, restitution; /* >= 0; restitution applies to colliding pairs, not to near ones */
@@ -53,7 +53,7 @@ typedef struct {
   const uint8_t       *held_axes;    /* [n_vertices] bit k: velocity component k is constrained, for any mass; NULL: none */
   int32_t              n_rigid, n_walls;
   const int32_t       *rigid; /* [n_vertices] rigid body of the vertex, -1: none; NULL: no vertex belongs to a rigid body */
-  const impulse_law   *law;   /* [n_bodies][n_bodies] symmetric, [1] if n_bodies is 0; NULL: no friction, no restitution */
+  const impulse_law   *law;   /* [n_slots] of surfaces.pairs, symmetric, [1] if n_bodies is 0; NULL: no friction, no restitution */
   /* Compute the end positions of the vertices of rigid body r for the motion v, w, in their rows of x1 [n_vertices][3]. They must be
    * bit-identical to the positions stored later. Called by one thread. NULL: x0 + dt v + (exp(dt w) - 1) (x0 - center), or with cay. */
   void (*place)(void *context, int32_t r, const double v[3], const double w[3], double *x1);

@@ -461,9 +461,9 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
-    const contact_law *law = &c->law[(int64_t)c->candidate[i].key.source * c->n_bodies + c->objects[c->candidate[i].i_object].body_id];
+    const double shorter = contact_rest_reduction(c->rests, c->candidate[i].key.source, c->objects[c->candidate[i].i_object].body_id);
     if (c->candidate[i].attachment < 0) sum.start_energy += contact_spring_energy(c->k[i], c->phi0[i]);
-    sum.correction_work += contact_spring_energy(c->k[i], c->phi0[i]) - contact_spring_energy(c->k[i], c->phi0[i] + law->rest_reduction);
+    sum.correction_work += contact_spring_energy(c->k[i], c->phi0[i]) - contact_spring_energy(c->k[i], c->phi0[i] + shorter);
     if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0)
       continue; /* an inactive pair can still have a lagged force */
     const pair_report r = report_pair(c, i, p++, frames);
@@ -501,16 +501,18 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
 
 /* ---- creation and steps ---- */
 
-PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out)
+PetscErrorCode penalty_contact_create(int n_bodies, const pair_classes *pairs, const contact_law *law, penalty_contact **out)
 {
   PetscFunctionBeginUser;
   PetscCall(memory_alloc("penalty contact", 1, sizeof **out, out));
   penalty_contact *c = *out;
   c->n_bodies        = n_bodies;
   c->acceleration    = 9.81;
-  PetscCall(MEMORY_ALLOC("contact laws", ARRAY(c->law, (int64_t)n_bodies * n_bodies), ARRAY(c->may_touch, (int64_t)n_bodies * n_bodies)));
-  if (n_bodies > 0) memcpy(c->law, law, (size_t)n_bodies * (size_t)n_bodies * sizeof *law);
-  for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) c->may_touch[i] = law[i].stiffness > 0.0;
+  c->pairs           = pairs;
+  const int64_t n    = pair_n_slots(pairs, n_bodies);
+  PetscCall(memory_copy("contact laws", n, sizeof *c->law, law, &c->law));
+  PetscCall(memory_alloc("contact laws", n, sizeof *c->may_touch, &c->may_touch));
+  for (int64_t i = 0; i < n; ++i) c->may_touch[i] = law[i].stiffness > 0.0;
   PetscCall(pair_table_create(&c->known));
   PetscCall(contact_search_create(&c->search));
   PetscCall(contact_rows_create(&c->rows));
@@ -538,13 +540,14 @@ PetscErrorCode penalty_contact_add_rigid_pairs(penalty_contact *c, body *const *
                                                const triangle_mesh *const *surface)
 {
   PetscFunctionBeginUser;
-  PetscCall(penalty_rows_create(c->n_bodies, bodies, frame, c->law, uses_solids, surface, &c->springs));
-  for (int i = 0; i < c->n_bodies; ++i)
-    for (int j = 0; j < c->n_bodies; ++j) {
-      if (!(contact_spring_detectors_of(bodies[i], bodies[j], uses_solids) & 1u << DETECTOR_CONVEX)) continue;
-      c->may_touch[i * c->n_bodies + j]     = false;
-      c->law[i * c->n_bodies + j].stiffness = 0.0; /* for level sets and triangle surfaces */
-    }
+  PetscCall(penalty_rows_create(c->n_bodies, bodies, frame, c->pairs, c->law, uses_solids, surface, &c->springs));
+  for (int64_t s = 0; s < pair_n_slots(c->pairs, c->n_bodies); ++s) {
+    int32_t of[2];
+    if (!pair_example(c->pairs, c->n_bodies, s, of)) continue;
+    if (!(contact_spring_detectors_of(bodies[of[0]], bodies[of[1]], uses_solids) & 1u << DETECTOR_CONVEX)) continue;
+    c->may_touch[s]     = false;
+    c->law[s].stiffness = 0.0; /* for level sets and triangle surfaces */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -561,7 +564,7 @@ PetscErrorCode penalty_contact_begin_rigid_pairs(penalty_contact *c, const rows_
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes)
 {
   PetscFunctionBeginUser;
-  if (n > 0) PetscCall(mesh_contact_create(c->n_bodies, c->law, n, meshes, &c->mesh));
+  if (n > 0) PetscCall(mesh_contact_create(c->n_bodies, c->pairs, c->law, n, meshes, &c->mesh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -607,9 +610,9 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   const contact_candidate *q      = &c->candidate[i];
   const contact_source    *source = &c->sources[q->i_source];
   const contact_object    *object = &c->objects[q->i_object];
-  const contact_law       *law    = &c->law[(int64_t)source->body_id * c->n_bodies + object->body_id];
+  const contact_law       *law    = &c->law[pair_slot(c->pairs, c->n_bodies, source->body_id, object->body_id)];
   c->k[i]                         = law->stiffness;
-  level_set_inset_set(&c->inset[i], object->phi, law->rest_overlap);
+  level_set_inset_set(&c->inset[i], object->phi, contact_rest_depth(c->rests, source->body_id, object->body_id));
   c->cone[i]   = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   c->bounce[i] = (restitution){.damping = law->damping};
   rigid_sides_add(&c->sides, i, source->b->ops->points == POINT_RIGID ? source->frame : -1, object->frame);
@@ -636,11 +639,11 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   start_lagged_force(c, i, x_b);
 }
 
-void penalty_contact_set_rest_overlaps(penalty_contact *c, const contact_law *law)
+void penalty_contact_set_rests(penalty_contact *c, const contact_rests *rests)
 {
-  for (int64_t i = 0; i < (int64_t)c->n_bodies * c->n_bodies; ++i)
-    c->law[i].rest_overlap = law[i].rest_overlap, c->law[i].rest_reduction = law[i].rest_reduction;
-  if (c->springs) penalty_rows_set_rest_overlaps(c->springs, law);
+  c->rests = rests;
+  if (c->mesh) mesh_contact_set_rests(c->mesh, rests);
+  if (c->springs) penalty_rows_set_rests(c->springs, rests);
 }
 
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
@@ -658,9 +661,9 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   c->dt        = dt;
   c->n_blocks  = n_blocks;
   PetscCall(reserve_objects(c));
-  contact_search_number(c->n_bodies, c->n_objects, c->objects, c->object_key);
-  const search_problem problem = {n_sources,     n_objects, n_frames,     c->n_bodies, sources, objects,
-                                  c->object_key, frames0,   c->may_touch, margin,      NULL};
+  PetscCall(contact_search_number(c->n_bodies, c->n_objects, c->objects, c->object_key));
+  const search_problem problem = {n_sources, n_objects,    n_frames, c->n_bodies, sources, objects, c->object_key,
+                                  frames0,   c->may_touch, margin,   NULL,        NULL,    c->pairs};
   PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
   PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "%lld contact pairs; at most %d are supported: choose a coarser spacing of particles or surface points", (long long)c->n,

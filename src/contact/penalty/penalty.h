@@ -14,8 +14,8 @@
 
 typedef struct penalty_contact penalty_contact;
 
-/* Create with the contact laws law [n_bodies][n_bodies], symmetric, copied. */
-PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out);
+/* Create with the contact laws law [n_slots] of `pairs`, symmetric, copied. pairs: borrowed; NULL: law is [n_bodies][n_bodies]. */
+PetscErrorCode penalty_contact_create(int n_bodies, const pair_classes *pairs, const contact_law *law, penalty_contact **out);
 void           penalty_contact_destroy(penalty_contact **c);
 
 /* Select the detectors of pairs of rigid bodies. uses_solids: pairs that both consist of convex solids get the contacts of these solids (penalty_rows.h)
@@ -40,8 +40,8 @@ void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
  * restitution.h. Call after penalty_contact_add_meshes, before the first step. */
 void penalty_contact_set_acceleration(penalty_contact *c, double g0);
 
-/* Copy contact_law.rest_overlap and rest_reduction of all pairs from law [n_bodies][n_bodies]. Call it before a step in which values have changed. */
-void penalty_contact_set_rest_overlaps(penalty_contact *c, const contact_law *law);
+/* Rest depths of the contact springs, borrowed; their values must not change during a step. NULL (initial state): none. */
+void penalty_contact_set_rests(penalty_contact *c, const contact_rests *rests);
 /* Begin a step: find all candidate pairs, i.e. the stored attachments and the points within `margin` [m] of a level set.
  * frames0: poses at the start of the step. The arrays are borrowed until end_step. n_blocks: number of blocks of the global vector. */
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,

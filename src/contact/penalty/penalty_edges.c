@@ -4,6 +4,7 @@
 #include "geometry/collision/ccd.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,21 +77,26 @@ static const double GOES_ON = 0.5;
 
 static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
 {
-  int32_t *edge, *owner;
-  bool    *can_touch;
-  int64_t  vertex = 0, n = 0;
+  int32_t      *edge, *owner;
+  bool         *can_touch;
+  const int64_t n_slots = pair_n_slots(c->pairs, c->n_bodies);
+  int64_t       vertex = 0, n = 0;
   PetscFunctionBegin;
-  PetscCall(MEMORY_ALLOC("edge contact", ARRAY(edge, 2 * e->n_edges), ARRAY(owner, e->n_vertices),
-                         ARRAY(can_touch, (int64_t)c->n_bodies * c->n_bodies)));
+  PetscCall(MEMORY_ALLOC("edge contact", ARRAY(edge, 2 * e->n_edges), ARRAY(owner, e->n_vertices), ARRAY(can_touch, n_slots)));
   for (int m = 0; m < c->n_meshes; ++m) {
     const triangle_topology *t = c->mesh[m].topology;
     for (int64_t i = 0; i < 2 * t->n_edges; ++i) edge[n++] = (int32_t)(vertex + t->edge[i]);
     for (int64_t i = 0; i < t->n_vertices; ++i) owner[vertex++] = c->mesh[m].body_id;
   }
-  for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) can_touch[i] = c->law[i].stiffness > 0.0;
-  const broad_phase_surfaces s = {
-      .n_vertices = e->n_vertices, .n_edges = e->n_edges, .edge = edge, .n_bodies = c->n_bodies, .body = owner, .can_touch = can_touch};
-  const PetscErrorCode code = broad_phase_create(&s, &e->broad);
+  for (int64_t i = 0; i < n_slots; ++i) can_touch[i] = c->law[i].stiffness > 0.0;
+  const broad_phase_surfaces s    = {.n_vertices = e->n_vertices,
+                                     .n_edges    = e->n_edges,
+                                     .edge       = edge,
+                                     .n_bodies   = c->n_bodies,
+                                     .body       = owner,
+                                     .can_touch  = can_touch,
+                                     .pairs      = c->pairs};
+  const PetscErrorCode       code = broad_phase_create(&s, &e->broad);
   MEMORY_FREE(&edge, &owner, &can_touch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -221,13 +227,14 @@ static void find_point_at_rest(const mesh_contact *c, edge_contact *p)
 static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const double at[2], int32_t side, bool is_new, double rest)
 {
   mesh_edges        *e   = c->edges;
-  const contact_law *law = &c->law[(int64_t)c->mesh[name->mesh[0]].body_id * c->n_bodies + c->mesh[name->mesh[1]].body_id];
+  const int          one = c->mesh[name->mesh[0]].body_id, two = c->mesh[name->mesh[1]].body_id;
+  const contact_law *law = &c->law[pair_slot(c->pairs, c->n_bodies, one, two)];
   PetscFunctionBegin;
   PetscCall(memory_reserve("pairs of edges", e->n + 1, sizeof *e->pair, &e->capacity, &e->pair));
   edge_contact *p = &e->pair[e->n++];
   memset(p, 0, sizeof *p);
   p->name = *name, p->side = side, p->is_new = is_new, p->is_reached = true, p->k = law->stiffness, p->mu = law->friction;
-  p->rest = fmin(rest, law->rest_overlap);
+  p->rest = fmin(rest, contact_rest_depth(c->rests, one, two));
   fill_stars(c, name, p->star);
   find_chains(c, p);
   find_point_at_rest(c, p);
@@ -308,10 +315,23 @@ static void end_positions(const mesh_contact *c, const edge_candidate *q, bool a
   }
 }
 
-/* Largest length of the springs between two bodies at the start of the step [m]: length [n_bodies][n_bodies], symmetric. */
-static void measure_springs(mesh_contact *c, double *length)
+/* Largest length of the springs between two bodies at the start of the step [m], of all pairs of bodies that have springs. */
+typedef struct {
+  int64_t   n;
+  uint64_t *key;    /* [n] ascending; of the two bodies */
+  double   *length; /* [n] */
+} spring_lengths;
+
+static uint64_t key_of_bodies(int one, int two) { return (uint64_t)(one < two ? one : two) << 32 | (uint64_t)(one < two ? two : one); }
+
+static PetscErrorCode measure_springs(mesh_contact *c, spring_lengths *out)
 {
-  memset(length, 0, (size_t)(c->n_bodies * c->n_bodies) * sizeof *length);
+  const int64_t n = c->n + c->edges->n;
+  double       *own;
+  int32_t      *order;
+  PetscFunctionBegin;
+  *out = (spring_lengths){0};
+  PetscCall(MEMORY_ALLOC("springs between bodies", ARRAY(out->key, n), ARRAY(out->length, n), ARRAY(own, n), ARRAY(order, n)));
   for (int64_t i = 0; i < c->n + c->edges->n; ++i) {
     int    one, two;
     double pull[3], rest = 0.0;
@@ -333,9 +353,31 @@ static void measure_springs(mesh_contact *c, double *length)
       v3_sub(pull, x + 12, x);
       for (int k = 0; k < 3; ++k) pull[k] += at[1] * (x[15 + k] - x[12 + k]) - at[0] * (x[3 + k] - x[k]);
     }
-    double *const to = &length[one * c->n_bodies + two], *const back = &length[two * c->n_bodies + one];
-    *to = *back = fmax(*to, v3_norm(pull) + rest);
+    out->key[i] = key_of_bodies(one, two);
+    own[i]      = v3_norm(pull) + rest;
   }
+  const PetscErrorCode code = sort_keys(n, 64, out->key, order);
+  for (int64_t i = 0; i < n && !code; ++i) {
+    const bool is_first = i == 0 || out->key[i] != out->key[out->n - 1];
+    if (is_first) out->key[out->n++] = out->key[i];
+    out->length[out->n - 1] = fmax(is_first ? 0.0 : out->length[out->n - 1], own[order[i]]);
+  }
+  MEMORY_FREE(&own, &order);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 0: no springs. */
+static double longest_spring(const spring_lengths *s, int one, int two)
+{
+  const uint64_t key = key_of_bodies(one, two);
+  int64_t        lo = 0, hi = s->n;
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (s->key[mid] < key) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < s->n && s->key[lo] == key ? s->length[lo] : 0.0;
 }
 
 /* Find edges that have crossed without a collision of the edges: the end of an edge has entered a surface on one side of a ridge, and left
@@ -343,23 +385,21 @@ static void measure_springs(mesh_contact *c, double *length)
  * two bodies; otherwise edges that crossed from the far side would be attracted. */
 static PetscErrorCode find_crossed(mesh_contact *c)
 {
-  mesh_edges *e = c->edges;
-  double     *spring;
+  mesh_edges    *e = c->edges;
+  spring_lengths spring;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("springs between bodies", (int64_t)c->n_bodies * c->n_bodies, sizeof *spring, &spring));
-  measure_springs(c, spring);
+  PetscCall(measure_springs(c, &spring));
   for (int64_t i = 0; i < e->n_candidates; ++i) {
     edge_candidate *q   = &e->candidate[i];
     const int       one = c->mesh[q->name.mesh[0]].body_id, two = c->mesh[q->name.mesh[1]].body_id;
-    double          reach = CROSSED_SPRINGS * spring[one * c->n_bodies + two];
+    double          reach = CROSSED_SPRINGS * longest_spring(&spring, one, two);
     double          ends[12], x[24], d_a[3], d_b[3], depth, at[2];
     int32_t         side;
     if (q->is_known || !(reach > 0.0 || c->is_fresh)) continue;
     end_positions(c, q, true, ends);
     v3_sub(d_a, ends + 3, ends);
     v3_sub(d_b, ends + 9, ends + 6);
-    if (c->is_fresh)
-      reach = fmax(CROSSED_AT_START * fmin(v3_norm(d_a), v3_norm(d_b)), c->law[(int64_t)one * c->n_bodies + two].rest_overlap);
+    if (c->is_fresh) reach = fmax(CROSSED_AT_START * fmin(v3_norm(d_a), v3_norm(d_b)), contact_rest_depth(c->rests, one, two));
     if (ccd_boxes_are_apart(ends, ends, 2, reach)) continue;
     positions(c, &q->name, q->star, true, x);
     if (!edge_pair_is_crossed(q->star, x, &side, at, &depth) || depth > reach) continue;
@@ -368,7 +408,7 @@ static PetscErrorCode find_crossed(mesh_contact *c)
     c->start_energy += 0.5 * added->k * (depth - added->rest) * (depth - added->rest);
     q->is_known = true;
   }
-  memory_free(&spring);
+  MEMORY_FREE(&spring.key, &spring.length);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,7 +422,7 @@ PetscErrorCode mesh_edges_begin_step(mesh_contact *c)
     PetscCall(add_pair(c, &k->name, k->at, k->side, false, k->rest));
   }
   const double margin = c->margin;
-  for (int64_t i = 0; i < (int64_t)c->n_bodies * c->n_bodies && c->is_fresh; ++i) c->margin = fmax(c->margin, c->law[i].rest_overlap);
+  for (int64_t i = 0; c->is_fresh && c->rests && i < c->rests->n; ++i) c->margin = fmax(c->margin, c->rests->depth[i]);
   PetscCall(mesh_edges_search(c));
   c->margin = margin;
   PetscCall(find_crossed(c));

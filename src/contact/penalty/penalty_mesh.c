@@ -40,13 +40,15 @@ static void fix_to_frame(contact_surface *s, const body_surface *b)
   }
 }
 
-PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, const contact_mesh *meshes, mesh_contact **out)
+PetscErrorCode mesh_contact_create(int n_bodies, const pair_classes *pairs, const contact_law *law, int n, const contact_mesh *meshes,
+                                   mesh_contact **out)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("mesh contact", 1, sizeof **out, out));
   mesh_contact *c = *out;
   c->n_bodies     = n_bodies;
   c->law          = law;
+  c->pairs        = pairs;
   c->is_fresh     = true;
   c->acceleration = 9.81;
   PetscCall(memory_alloc("contact surfaces", n, sizeof *c->mesh, &c->mesh));
@@ -71,6 +73,7 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
 
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme) { c->scheme = scheme; }
 
+void mesh_contact_set_rests(mesh_contact *c, const contact_rests *rests) { c->rests = rests; }
 void mesh_contact_set_acceleration(mesh_contact *c, double g0) { c->acceleration = g0; }
 
 PetscErrorCode mesh_contact_add_edges(mesh_contact *c)
@@ -133,12 +136,12 @@ static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_poin
   PetscFunctionBegin;
   PetscCall(reserve_pairs(c, c->n + 1));
   const contact_source *source = &c->sources[i_source];
-  const contact_law    *law    = &c->law[(int64_t)source->body_id * c->n_bodies + c->mesh[i_mesh].body_id];
+  const contact_law    *law    = &c->law[pair_slot(c->pairs, c->n_bodies, source->body_id, c->mesh[i_mesh].body_id)];
   mesh_pair            *p      = &c->pair[c->n];
   *p                = (mesh_pair){.X = *X, .first = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .gain = 1.0};
   p->cone           = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   p->bounce.damping = law->damping;
-  p->rest           = fmin(rest, law->rest_overlap);
+  p->rest           = fmin(rest, contact_rest_depth(c->rests, source->body_id, c->mesh[i_mesh].body_id));
   p->q              = (contact_candidate){.key        = {source->body_id, c->mesh[i_mesh].body_id, id},
                                           .i_source   = i_source,
                                           .i_object   = i_mesh,
@@ -491,7 +494,7 @@ static bool may_meet(const mesh_contact *c, int i_source, const double center[3]
 {
   for (int m = 0; m < c->n_meshes; ++m) {
     double far2 = 0.0;
-    if (!(c->law[(int64_t)c->sources[i_source].body_id * c->n_bodies + c->mesh[m].body_id].stiffness > 0.0)) continue;
+    if (!(c->law[pair_slot(c->pairs, c->n_bodies, c->sources[i_source].body_id, c->mesh[m].body_id)].stiffness > 0.0)) continue;
     for (int k = 0; k < 3; ++k) {
       const double gap = fmax(0.0, fmax(bounds[m][k] - center[k], center[k] - bounds[m][3 + k]));
       far2 += gap * gap;
@@ -558,8 +561,9 @@ static PetscErrorCode build_broad_phase(mesh_contact *c)
   for (int m = 0; m < c->n_meshes; ++m)
     for (int64_t i = 0; i < 3 * c->mesh[m].topology->n_triangles; ++i)
       triangle[at++] = (int32_t)c->mesh[m].first_vertex + c->mesh[m].topology->tri[i];
-  PetscCall(memory_alloc("pairs of bodies", (int64_t)c->n_bodies * c->n_bodies, sizeof *can_touch, &can_touch));
-  for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) can_touch[i] = c->law[i].stiffness > 0.0;
+  const int64_t n_slots = pair_n_slots(c->pairs, c->n_bodies);
+  PetscCall(memory_alloc("pairs of bodies", n_slots, sizeof *can_touch, &can_touch));
+  for (int64_t i = 0; i < n_slots; ++i) can_touch[i] = c->law[i].stiffness > 0.0;
   const broad_phase_surfaces s = {.n_vertices  = c->n_vertices,
                                   .n_points    = c->n_points,
                                   .n_triangles = n,
@@ -567,7 +571,8 @@ static PetscErrorCode build_broad_phase(mesh_contact *c)
                                   .triangle    = triangle,
                                   .n_bodies    = c->n_bodies,
                                   .body        = c->vertex_body,
-                                  .can_touch   = can_touch};
+                                  .can_touch   = can_touch,
+                                  .pairs       = c->pairs};
   broad_phase_destroy(&c->broad);
   PetscCall(broad_phase_create(&s, &c->broad));
   MEMORY_FREE(&triangle, &can_touch);
@@ -863,7 +868,7 @@ static PetscErrorCode find_points_inside(mesh_contact *c)
       const double         *x      = c->vertex_x + 3 * (int64_t)c->point_vertex[p];
       int32_t               near   = -1;
       double                nearest[3];
-      if (source->b == s->b || !(c->law[(int64_t)source->body_id * c->n_bodies + s->body_id].stiffness > 0.0)) continue;
+      if (source->b == s->b || !(c->law[pair_slot(c->pairs, c->n_bodies, source->body_id, s->body_id)].stiffness > 0.0)) continue;
       const double depth = -triangle_bvh_distance(tree, x, &near, nearest);
       if (!(depth > 0.0)) continue;
       const int32_t  *v = s->topology->tri + 3 * (int64_t)near;

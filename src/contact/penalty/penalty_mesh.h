@@ -10,13 +10,16 @@
 #define SS_CONTACT_PENALTY_PENALTY_MESH_H
 #include "contact/penalty/penalty_pairs.h"
 
-/* Create with law [n_bodies][n_bodies], borrowed, whose diagonal enables self-contact, and meshes [n], copied: bodies with ops->surface. */
-PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, const contact_mesh *meshes, mesh_contact **out);
+/* Create with law [n_slots] of `pairs` (NULL: [n_bodies][n_bodies]), borrowed; pairs of a body with itself: self-contact, and meshes [n], copied: bodies with ops->surface. */
+PetscErrorCode mesh_contact_create(int n_bodies, const pair_classes *pairs, const contact_law *law, int n, const contact_mesh *meshes,
+                                   mesh_contact **out);
 void           mesh_contact_destroy(mesh_contact **c);
 /* Enable contacts between edges of the surfaces. Call once, before the first step; only for CONTACT_IMPLICIT. */
 PetscErrorCode mesh_contact_add_edges(mesh_contact *c);
 /* As penalty_contact_set_scheme. For CONTACT_LAGGED_CONTACT, contacts are detected once per step, not in every evaluation. */
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme);
+/* As penalty_contact_set_rests. */
+void mesh_contact_set_rests(mesh_contact *c, const contact_rests *rests);
 /* As penalty_contact_set_acceleration. */
 void mesh_contact_set_acceleration(mesh_contact *c, double g0);
 /* As penalty_contact_begin_step. */

@@ -100,10 +100,10 @@ typedef struct {
   bool            is_reached; /* whether the trajectory to the last evaluated state collides; if not, a new pair has no force */
   bool            is_late;    /* created by the evaluation at the end of the step: active, but without force in this step */
   relax_cone      cone;
-  double      rest; /* depth up to which the spring has no force: overlap at the start of the run, at most contact_law.rest_overlap [m] */
-  double      k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
-  restitution bounce;
-  double      lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
+  double          rest; /* depth up to which the spring has no force: overlap at the start of the run, at most that of contact_rests [m] */
+  double          k, origin[3]; /* origin of a weighted point: world, start of the step; of a rigid point: in the frame of the body */
+  restitution     bounce;
+  double          lagged[3]; /* lagged part of the force; it acts at X; for a rigid object it is stored in the axes of the object and
                                 * rotates with it */
   /* results of the last evaluation */
   double          Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* gain of the spring; its gradient by the motion of the point */
@@ -115,13 +115,15 @@ typedef struct {
 } mesh_pair;
 
 struct mesh_contact {
-  int                n_bodies, n_meshes;
-  const contact_law *law;
-  contact_scheme     scheme;
-  double             acceleration; /* for restitution [m/s^2] */
-  contact_surface   *mesh;
-  int64_t            n_known, known_capacity;
-  mesh_memory       *known;
+  int                  n_bodies, n_meshes;
+  const pair_classes  *pairs;
+  const contact_law   *law;   /* [n_slots] */
+  const contact_rests *rests; /* NULL: none */
+  contact_scheme       scheme;
+  double               acceleration; /* for restitution [m/s^2] */
+  contact_surface     *mesh;
+  int64_t              n_known, known_capacity;
+  mesh_memory         *known;
   /* The contents of `known` as one array per quantity, for checkpoints: [n_known]. */
   int32_t    *stored_source, *stored_object, *stored_triangle, *stored_side;
   int64_t    *stored_point;
@@ -192,17 +194,19 @@ enum { START_ATTACHED, START_OUTSIDE };
 
 /* The pairs of a step, one array per quantity. */
 struct penalty_contact {
-  int             n_bodies;
-  contact_law    *law;       /* [n_bodies][n_bodies] */
-  bool           *may_touch; /* [n_bodies][n_bodies] pairs of bodies with a contact spring */
-  contact_scheme  scheme;
-  double          acceleration; /* for restitution [m/s^2] */
-  mesh_contact   *mesh;         /* contacts of points with triangle surfaces; NULL: no surfaces */
-  pair_table     *known;
-  contact_search *search;
-  penalty_rows   *springs; /* contacts of rigid bodies as rows; NULL before penalty_contact_add_rigid_pairs */
-  contact_rows   *rows;
-  rigid_sides     sides; /* of the pairs; tangent */
+  int                  n_bodies;
+  const pair_classes  *pairs;     /* borrowed */
+  contact_law         *law;       /* [n_slots] */
+  bool                *may_touch; /* [n_slots] pairs of bodies with a contact spring */
+  const contact_rests *rests;     /* borrowed; NULL: none */
+  contact_scheme       scheme;
+  double               acceleration; /* for restitution [m/s^2] */
+  mesh_contact        *mesh;         /* contacts of points with triangle surfaces; NULL: no surfaces */
+  pair_table          *known;
+  contact_search      *search;
+  penalty_rows        *springs; /* contacts of rigid bodies as rows; NULL before penalty_contact_add_rigid_pairs */
+  contact_rows        *rows;
+  rigid_sides          sides; /* of the pairs; tangent */
 
   /* Data of one step: arguments of begin_step, and derived data of every pair. */
   bool                     is_open;

@@ -20,15 +20,17 @@ typedef struct {
 } spring_memory;
 
 struct penalty_rows {
-  int             n_bodies;
-  body          **body;
-  int32_t        *frame;
-  contact_law    *law; /* [n_bodies][n_bodies]; never_touch of pairs without contact here */
-  contact_scheme  scheme;
-  double          acceleration;
-  convex_contact *convex;
-  obstacle_edges *edges;
-  spring_memory   known;
+  int                  n_bodies;
+  body               **body;
+  int32_t             *frame;
+  const pair_classes  *pairs;
+  contact_law         *law;   /* [n_slots]; never_touch of pairs without contact here */
+  const contact_rests *rests; /* borrowed; NULL: none */
+  contact_scheme       scheme;
+  double               acceleration;
+  convex_contact      *convex;
+  obstacle_edges      *edges;
+  spring_memory        known;
 
   /* Data of one step. */
   rows_step        step;
@@ -50,20 +52,21 @@ struct penalty_rows {
 
 /* ---- creation -------------------------------------------------------------------------------------------------------- */
 
-PetscErrorCode penalty_rows_create(int n_bodies, body *const *bodies, const int32_t *frame, const contact_law *law, bool uses_solids,
-                                   const triangle_mesh *const *surface, penalty_rows **out)
+PetscErrorCode penalty_rows_create(int n_bodies, body *const *bodies, const int32_t *frame, const pair_classes *pairs,
+                                   const contact_law *law, bool uses_solids, const triangle_mesh *const *surface, penalty_rows **out)
 {
   penalty_rows *r;
-  const int64_t n = n_bodies;
+  const int64_t n = n_bodies, n_slots = pair_n_slots(pairs, n);
   PetscFunctionBeginUser;
   PetscCall(memory_alloc("penalty rows", 1, sizeof *r, &r));
   *out            = r;
   r->n_bodies     = n_bodies;
+  r->pairs        = pairs;
   r->acceleration = 9.81;
   PetscCheck(n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the range of contact keys", n_bodies);
-  PetscCall(MEMORY_ALLOC("penalty rows", ARRAY(r->body, n), ARRAY(r->frame, n), ARRAY(r->law, n * n)));
+  PetscCall(MEMORY_ALLOC("penalty rows", ARRAY(r->body, n), ARRAY(r->frame, n), ARRAY(r->law, n_slots)));
   for (int64_t i = 0; i < n; ++i) r->body[i] = bodies[i], r->frame[i] = frame[i];
-  for (int64_t i = 0; i < n * n; ++i) {
+  for (int64_t i = 0; i < n_slots; ++i) {
     r->law[i] = law[i];
     r->law[i].never_touch |= !uses_solids || !(law[i].stiffness > 0.0);
   }
@@ -88,11 +91,7 @@ void penalty_rows_destroy(penalty_rows **out)
 
 void penalty_rows_set_scheme(penalty_rows *r, contact_scheme scheme) { r->scheme = scheme; }
 void penalty_rows_set_acceleration(penalty_rows *r, double g0) { r->acceleration = g0; }
-void penalty_rows_set_rest_overlaps(penalty_rows *r, const contact_law *law)
-{
-  for (int64_t i = 0; i < (int64_t)r->n_bodies * r->n_bodies; ++i)
-    r->law[i].rest_overlap = law[i].rest_overlap, r->law[i].rest_reduction = law[i].rest_reduction;
-}
+void penalty_rows_set_rests(penalty_rows *r, const contact_rests *rests) { r->rests = rests; }
 
 int64_t penalty_rows_size(const penalty_rows *r) { return r->rows.n; }
 
@@ -179,7 +178,7 @@ static void prepare_spring(penalty_rows *r, const contact_scene *scene, int64_t 
   const rigid_frame  *b    = frame_of(r, scene->frames, spot->body_b);
   row_spring         *s    = &r->spring[i];
   *s                       = (row_spring){.k      = law->stiffness,
-                                          .gap    = spot->gap + law->rest_overlap,
+                                          .gap    = spot->gap + contact_rest_depth(r->rests, spot->body_a, spot->body_b),
                                           .scheme = r->scheme,
                                           .dt     = scene->dt,
                                           .v_rest = r->acceleration * scene->dt,
@@ -246,6 +245,7 @@ PetscErrorCode penalty_rows_begin(penalty_rows *r, const rows_step *step)
                                .frames   = step->frames,
                                .end      = step->end,
                                .law      = r->law,
+                               .pairs    = r->pairs,
                                .dt       = step->dt,
                                .gravity  = {step->gravity[0], step->gravity[1], step->gravity[2]},
                                .margin   = step->margin,
@@ -415,7 +415,7 @@ PetscErrorCode penalty_rows_report(const penalty_rows *r, const rigid_frame *end
     const row_force    *law     = &r->force[i];
     double             *f       = points->force + 3 * *p, local[3];
     const double        f_T[3]  = {0.0, law->f[1], law->f[2]};
-    const double        shorter = r->law[(int64_t)spot->body_a * r->n_bodies + spot->body_b].rest_reduction;
+    const double        shorter = contact_rest_reduction(r->rests, spot->body_a, spot->body_b);
     if (s->is_new) sum->start_energy += contact_spring_energy(s->k, s->gap);
     sum->correction_work += contact_spring_energy(s->k, s->gap) - contact_spring_energy(s->k, s->gap + shorter);
     if (!has_force(law)) continue;

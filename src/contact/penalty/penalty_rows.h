@@ -3,7 +3,7 @@
  * The detectors find the contacts of a step once, at its start (convex_contact.h, edge_contact.h). With u = H v, the relative velocity in the
  * contact frame of a row (contact_jacobian.h), n its normal and T its tangential part, a contact has at the end of the step
  *
- *   depth       h = -(g0 + dt u_n)                       g0: gap at the start of the step, plus contact_law.rest_overlap
+ *   depth       h = -(g0 + dt u_n)                       g0: gap at the start of the step, plus its rest depth (contact_rests)
  *   elongation  d = e0 + s dt u_T,  e = c d              e0: elongation at the start; s = 1; c = min(1, mu h / |d|), Coulomb's cone
  *   force       f = k G (h n - e)  for h > 0, else 0     on the first body, -f on the second; G: gain of restitution.h, or 1
  *
@@ -34,16 +34,16 @@ typedef struct {
   int64_t            n_blocks;       /* of the global vector */
 } rows_step;
 
-/* Create for the bodies [n_bodies] (borrowed) with the poses frame [n_bodies] (index, -1: none) and the contact laws law [n_bodies][n_bodies], which
+/* Create for the bodies [n_bodies] (borrowed) with the poses frame [n_bodies] (index, -1: none) and the contact laws law [n_slots] of `pairs`, which
  * are copied. uses_solids: pairs of bodies that both consist of convex solids get the contacts of these solids, and those of obstacle_edges.h the
  * contacts of edges and vertices of the obstacle; surface [n_bodies] as there. */
-PetscErrorCode penalty_rows_create(int n_bodies, body *const *bodies, const int32_t *frame, const contact_law *law, bool uses_solids,
-                                   const triangle_mesh *const *surface, penalty_rows **out);
+PetscErrorCode penalty_rows_create(int n_bodies, body *const *bodies, const int32_t *frame, const pair_classes *pairs,
+                                   const contact_law *law, bool uses_solids, const triangle_mesh *const *surface, penalty_rows **out);
 void           penalty_rows_destroy(penalty_rows **r);
 void           penalty_rows_set_scheme(penalty_rows *r, contact_scheme scheme);
 void           penalty_rows_set_acceleration(penalty_rows *r, double g0); /* as penalty_contact_set_acceleration */
 
-void penalty_rows_set_rest_overlaps(penalty_rows *r, const contact_law *law); /* as penalty_contact_set_rest_overlaps */
+void penalty_rows_set_rests(penalty_rows *r, const contact_rests *rests); /* as penalty_contact_set_rests */
 
 /* Detect the contacts of a step. */
 PetscErrorCode penalty_rows_begin(penalty_rows *r, const rows_step *step);

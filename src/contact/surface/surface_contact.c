@@ -16,6 +16,7 @@
 struct surface_contact {
   int64_t              n_vertices, n_points, n_segments;
   int32_t              n_bodies, *point, *segment, *body;
+  const pair_classes  *pairs;
   bool                *can_touch, *is_closed, *is_rigid; /* [n_bodies] is_closed: of its surface */
   double              *radius, *rest, thickest;
   triangle_topology   *topology;
@@ -777,10 +778,10 @@ static PetscErrorCode create_broad_phase(surface_contact *c)
   PetscCall(memory_alloc("surface contacts", 2 * (n_edges + c->n_segments), sizeof *edge, &edge));
   if (n_edges > 0) memcpy(edge, c->topology->edge, 2 * (size_t)n_edges * sizeof *edge);
   if (c->n_segments > 0) memcpy(edge + 2 * n_edges, c->segment, 2 * (size_t)c->n_segments * sizeof *edge);
-  const broad_phase_surfaces all = {c->n_vertices, c->n_points, n_edges + c->n_segments, c->topology->n_triangles,
-                                    c->point,      edge,        c->topology->tri,        c->n_bodies,
-                                    c->body,       c->can_touch};
-  code                           = broad_phase_create(&all, &c->broad);
+  const broad_phase_surfaces all = {
+      c->n_vertices, c->n_points, n_edges + c->n_segments, c->topology->n_triangles, c->point, edge, c->topology->tri, c->n_bodies, c->body,
+      c->can_touch,  c->pairs};
+  code = broad_phase_create(&all, &c->broad);
   memory_free(&edge);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -790,11 +791,11 @@ static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
 {
   const int64_t n = s->n_vertices;
   PetscFunctionBegin;
-  c->n_vertices = n, c->n_points = s->n_points, c->n_segments = s->n_segments, c->n_bodies = s->n_bodies;
+  c->n_vertices = n, c->n_points = s->n_points, c->n_segments = s->n_segments, c->n_bodies = s->n_bodies, c->pairs = s->pairs;
   PetscCall(memory_copy("surface contacts", s->n_points, sizeof *c->point, s->point, &c->point));
   PetscCall(memory_copy("surface contacts", 2 * s->n_segments, sizeof *c->segment, s->segment, &c->segment));
   PetscCall(memory_copy("surface contacts", n, sizeof *c->body, s->body, &c->body));
-  PetscCall(memory_copy("surface contacts", (int64_t)s->n_bodies * s->n_bodies, sizeof *c->can_touch, s->can_touch, &c->can_touch));
+  PetscCall(memory_copy("surface contacts", pair_n_slots(s->pairs, s->n_bodies), sizeof *c->can_touch, s->can_touch, &c->can_touch));
   PetscCall(memory_copy("surface contacts", s->n_points + s->n_segments, sizeof *c->radius, s->radius, &c->radius));
   PetscCall(memory_copy("surface contacts", s->n_bodies, sizeof *c->is_rigid, s->is_rigid, &c->is_rigid));
   PetscCall(memory_copy("surface contacts", s->rest ? 3 * n : 0, sizeof *c->rest, s->rest, &c->rest));

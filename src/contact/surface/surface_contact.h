@@ -17,22 +17,24 @@
 #ifndef SS_CONTACT_SURFACE_SURFACE_CONTACT_H
 #define SS_CONTACT_SURFACE_SURFACE_CONTACT_H
 #include "contact/surface/surface_sides.h"
+#include "core/pair_classes.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 #define SURFACE_SKIN 0.01
 
 /* All features with contact; they share one set of vertices. surface_contact_create copies the arrays. */
 typedef struct {
-  int64_t        n_vertices, n_triangles, n_points, n_segments;
-  const int32_t *triangle; /* [n_triangles][3] triangles of all surfaces, oriented outwards if closed */
-  const int32_t *point;    /* [n_points] vertices that are contact points */
-  const int32_t *segment;  /* [n_segments][2] segments of fibres */
-  const double  *radius;   /* [n_points + n_segments] radius of points, then of segments, >= 0 [m] */
-  int32_t        n_bodies;
-  const int32_t *body;      /* [n_vertices] body of each vertex, the same for all vertices of a triangle or segment */
-  const bool    *can_touch; /* [n_bodies][n_bodies] symmetric: pairs of bodies with contact; the diagonal enables self-contact */
-  const bool    *is_rigid;  /* [n_bodies] true: edges inside flat faces of the body are ignored */
-  const double  *rest;      /* [n_vertices][3] undeformed [m]; NULL without self-contact */
+  int64_t             n_vertices, n_triangles, n_points, n_segments;
+  const int32_t      *triangle; /* [n_triangles][3] triangles of all surfaces, oriented outwards if closed */
+  const int32_t      *point;    /* [n_points] vertices that are contact points */
+  const int32_t      *segment;  /* [n_segments][2] segments of fibres */
+  const double       *radius;   /* [n_points + n_segments] radius of points, then of segments, >= 0 [m] */
+  int32_t             n_bodies;
+  const int32_t      *body;      /* [n_vertices] body of each vertex, the same for all vertices of a triangle or segment */
+  const bool         *can_touch; /* [n_slots] of `pairs`, symmetric: pairs of bodies with contact; of a body with itself: self-contact */
+  const bool         *is_rigid;  /* [n_bodies] true: edges inside flat faces of the body are ignored */
+  const double       *rest;      /* [n_vertices][3] undeformed [m]; NULL without self-contact */
+  const pair_classes *pairs;     /* borrowed; NULL: can_touch is [n_bodies][n_bodies] */
 } surface_set;
 
 typedef enum { SURFACE_POINT, SURFACE_EDGE } surface_spot_kind;

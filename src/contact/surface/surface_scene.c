@@ -17,9 +17,11 @@ typedef struct {
 
 struct surface_scene {
   int                 n_bodies;
-  bool               *can_touch;
-  surface_part       *part; /* [n_bodies] */
-  int32_t           **used; /* [n_bodies] nodes of triangles */
+  const pair_classes *pairs;
+  bool               *can_touch;   /* [n_slots] */
+  bool               *has_partner; /* [n_bodies] some pair of the body has contact */
+  surface_part       *part;        /* [n_bodies] */
+  int32_t           **used;        /* [n_bodies] nodes of triangles */
   int64_t            *n_used;
   int32_t           **triangle; /* [n_bodies] one triangle at each of these nodes */
   surface_contact    *contact;
@@ -46,7 +48,7 @@ void surface_scene_destroy(surface_scene **f)
   surface_scene_clear(*f);
   surface_sides_free(&(*f)->sides);
   for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
-  MEMORY_FREE(&(*f)->used, &(*f)->triangle, &(*f)->n_used, &(*f)->can_touch, &(*f)->part, f);
+  MEMORY_FREE(&(*f)->used, &(*f)->triangle, &(*f)->n_used, &(*f)->can_touch, &(*f)->has_partner, &(*f)->part, f);
 }
 
 static body_surface surface_of(const body *b)
@@ -71,34 +73,29 @@ static PetscErrorCode list_used(const body_surface *s, int32_t **used, int32_t *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *can_touch, surface_scene **out)
+PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const pair_classes *pairs, const bool *can_touch,
+                                    surface_scene **out)
 {
   bool any = false;
   PetscFunctionBeginUser;
   *out = NULL;
-  for (int i = 0; i < n_bodies; ++i)
-    for (int j = 0; j < n_bodies; ++j) any |= can_touch[(int64_t)i * n_bodies + j] && surface_of(bodies[i]).n_triangles > 0;
+  for (int i = 0; i < n_bodies && !any; ++i)
+    any = surface_of(bodies[i]).n_triangles > 0 && pair_classes_has_partner(pairs, n_bodies, can_touch, i);
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("surfaces", 1, sizeof **out, out));
-  (*out)->n_bodies = n_bodies;
-  PetscCall(MEMORY_ALLOC("surfaces", ARRAY((*out)->can_touch, (int64_t)n_bodies * n_bodies), ARRAY((*out)->part, n_bodies),
-                         ARRAY((*out)->used, n_bodies), ARRAY((*out)->triangle, n_bodies), ARRAY((*out)->n_used, n_bodies)));
+  (*out)->n_bodies = n_bodies, (*out)->pairs = pairs;
+  PetscCall(memory_copy("surfaces", pair_n_slots(pairs, n_bodies), sizeof *can_touch, can_touch, &(*out)->can_touch));
+  PetscCall(MEMORY_ALLOC("surfaces", ARRAY((*out)->has_partner, n_bodies), ARRAY((*out)->part, n_bodies), ARRAY((*out)->used, n_bodies),
+                         ARRAY((*out)->triangle, n_bodies), ARRAY((*out)->n_used, n_bodies)));
   for (int i = 0; i < n_bodies; ++i) {
     const body_surface s = surface_of(bodies[i]);
     if (s.n_triangles > 0) PetscCall(list_used(&s, &(*out)->used[i], &(*out)->triangle[i], &(*out)->n_used[i]));
+    (*out)->has_partner[i] = pair_classes_has_partner(pairs, n_bodies, can_touch, i);
   }
-  memcpy((*out)->can_touch, can_touch, (size_t)n_bodies * (size_t)n_bodies * sizeof *can_touch);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- features of this step ---- */
-
-static bool has_a_partner(const surface_scene *f, int i)
-{
-  for (int j = 0; j < f->n_bodies; ++j)
-    if (f->can_touch[(int64_t)i * f->n_bodies + j]) return true;
-  return false;
-}
 
 static int64_t count_points(const body *b)
 {
@@ -126,7 +123,7 @@ static bool build_scene_layout(surface_scene *f, const contact_scene *s, int n_s
       surface_part p = {.surface = surface_of(b)};
       if ((p.surface.n_triangles > 0) != (pass == 0)) continue;
       n_points = &p.n_points;
-      if (has_a_partner(f, i)) {
+      if (f->has_partner[i]) {
         if (b->ops->segments) b->ops->segments(b, &p.fibres);
         for (int k = 0; k < n_sources && p.fibres.n_segments == 0; ++k)
           if (sources[k].body_id == i && b->ops->points != POINT_NONE) *n_points = count_points(b);
@@ -194,7 +191,7 @@ static PetscErrorCode surface_scene_gather(surface_scene *f, const contact_scene
   PetscCall(surface_scene_allocate(f, &a));
   for (int i = 0; i < f->n_bodies; ++i) fill_part(f, s, i, &a);
   const surface_set set = {f->n_vertices, f->n_triangles, f->n_points, f->n_segments, a.triangle, a.point, a.segment,
-                           f->radius,     f->n_bodies,    a.body,      f->can_touch,  a.is_rigid, a.rest};
+                           f->radius,     f->n_bodies,    a.body,      f->can_touch,  a.is_rigid, a.rest,  f->pairs};
   code                  = surface_contact_create(&set, &f->contact);
   MEMORY_FREE(&a.triangle, &a.point, &a.segment, &a.body, &a.is_rigid, &a.rest);
   PetscCall(code);

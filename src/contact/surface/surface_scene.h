@@ -6,9 +6,10 @@
 #include "contact/detection/contact_set.h"
 
 typedef struct surface_scene surface_scene;
-/* can_touch [n_bodies][n_bodies]: pairs of bodies with contact, symmetric, copied. *out is NULL if there are no surfaces; the other functions
+/* can_touch [n_slots] of `pairs`: pairs of bodies with contact, symmetric, copied. pairs: borrowed; NULL: can_touch is [n_bodies][n_bodies]. *out is NULL if there are no surfaces; the other functions
  * accept NULL. */
-PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *can_touch, surface_scene **out);
+PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const pair_classes *pairs, const bool *can_touch,
+                                    surface_scene **out);
 void           surface_scene_destroy(surface_scene **f);
 /* Append the contacts within the margin, and those of features that collide during the step on their predicted trajectories.
  * sources [n_sources]: bodies with contact points. *status: negative if a position is not finite. */

@@ -200,7 +200,7 @@ typedef struct {
   PetscErrorCode (*end_step)(body *b, const double *v, step_status *status);
   /* Compute sums over the body for the history table. */
   PetscErrorCode (*totals)(const body *b, const double gravity[3], body_totals *out);
-  /* Register the state in the field table: checkpoint, restart and frames. */
+  /* Register the state in the field table: checkpoint, restart and frames. NULL: dynamic rigid bodies, see rigid_table.h. */
   PetscErrorCode (*fields)(body *b, field_table *table);
 
   /* Contact points, in clusters whose bounding spheres are used by the broad phase; valid between begin_step and end_step. */

@@ -14,8 +14,7 @@ static PetscErrorCode build_clusters(rigid_body *b)
   const int64_t n = b->surface ? b->surface->n_vertices : 0;
   b->n_vertices   = n;
   b->n_clusters   = (int)((n + RIGID_CLUSTER - 1) / RIGID_CLUSTER);
-  PetscCall(MEMORY_ALLOC("rigid body", ARRAY(b->cluster_center, 3 * (int64_t)b->n_clusters), ARRAY(b->cluster_radius, b->n_clusters),
-                         ARRAY(b->position, 3 * n)));
+  PetscCall(MEMORY_ALLOC("rigid body", ARRAY(b->cluster_center, 3 * (int64_t)b->n_clusters), ARRAY(b->cluster_radius, b->n_clusters)));
   for (int i = 0; i < b->n_clusters; ++i) {
     const int64_t lo = (int64_t)i * RIGID_CLUSTER, hi = lo + RIGID_CLUSTER < n ? lo + RIGID_CLUSTER : n;
     double       *center = b->cluster_center + 3 * i;
@@ -152,7 +151,6 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
   b->kind            = kind;
   b->rotation        = spec->rotation;
   b->contact_surface = (rigid_contact)spec->contact_surface;
-  b->one             = 1;
   PetscCall(MEMORY_ALLOC("rigid state", ARRAY(b->c, 3), ARRAY(b->q, 4), ARRAY(b->v, 3), ARRAY(b->w, 3)));
   quaternion_identity(b->q);
   if (kind == RIGID_DYNAMIC) {
@@ -183,7 +181,8 @@ void rigid_body_destroy(rigid_body **out)
   if (!b->model || b->size != 1.0) destroy_geometry(b);
   if (b->model) memory_free(&b->base.name);
   if (b->owns_model) rigid_body_destroy(&b->model);
-  MEMORY_FREE(&b->position, &b->anchors, &b->c, &b->q, &b->v, &b->w, out);
+  if (!b->is_in_table) MEMORY_FREE(&b->c, &b->q, &b->v, &b->w);
+  MEMORY_FREE(&b->position, &b->anchors, out);
 }
 
 /* --- copies ---------------------------------------------------------------------------------------------------------- */
@@ -228,8 +227,7 @@ PetscErrorCode rigid_body_copy(rigid_body *model, const char *name, const rigid_
   if (b->size != 1.0) PetscCall(enlarge_geometry(model, b));
   PetscCall(memory_alloc("rigid body", (int64_t)strlen(name) + 1, 1, &own_name));
   b->base.name = strcpy(own_name, name);
-  PetscCall(
-      MEMORY_ALLOC("rigid state", ARRAY(b->c, 3), ARRAY(b->q, 4), ARRAY(b->v, 3), ARRAY(b->w, 3), ARRAY(b->position, 3 * b->n_vertices)));
+  PetscCall(MEMORY_ALLOC("rigid state", ARRAY(b->c, 3), ARRAY(b->q, 4), ARRAY(b->v, 3), ARRAY(b->w, 3)));
   b->mass *= third, b->volume *= third;
   for (int i = 0; i < 9; ++i) b->inertia[i] *= fifth;
   v3_copy(b->c, at->position);
@@ -330,23 +328,17 @@ PetscErrorCode rigid_body_fields(body *base, field_table *table)
   rigid_body  *b = (rigid_body *)base;
   field_group *g;
   char         name[96];
-  const int    kept = b->kind == RIGID_DYNAMIC ? FIELD_CHECKPOINT : 0;
-  if (kept) {
-    snprintf(name, sizeof name, "state/%s", b->base.name);
-    PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->one, b, &g));
-    PetscCall(field_table_add(table, g, "position", "m", FIELD_F64, 3, &b->c, kept, "centre of mass"));
-    PetscCall(field_table_add(table, g, "orientation", "1", FIELD_F64, 4, &b->q, kept, "unit quaternion (w, x, y, z), body to world"));
-    PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->v, kept | FIELD_RATE, "velocity of the centre of mass"));
-    PetscCall(
-        field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, kept | FIELD_RATE, "angular velocity in world axes"));
-  }
   if (!b->surface) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("surface", 3 * b->n_vertices, sizeof *b->position, &b->position));
   snprintf(name, sizeof name, "bodies/%s", b->base.name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_SURFACE, &b->n_vertices, b, &g));
-  g->refresh     = refresh_positions;
+  g->is_fixed = b->kind == RIGID_STATIC;
+  if (g->is_fixed) PetscCall(refresh_positions(b));
+  else g->refresh = refresh_positions;
   g->triangles   = b->surface->tri;
   g->n_triangles = b->surface->n_triangles;
-  PetscCall(field_table_add(table, g, "position", "m", FIELD_F64, 3, &b->position, FIELD_FRAME | FIELD_DERIVED, "surface vertices"));
+  PetscCall(field_table_add(table, g, "position", "m", FIELD_F64, 3, &b->position,
+                            FIELD_FRAME | (g->is_fixed ? FIELD_CONSTANT : FIELD_DERIVED), "surface vertices"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -701,7 +693,6 @@ const body_ops rigid_body_ops = {
     .block_diagonal = rigid_block_diagonal,
     .end_step       = rigid_end_step,
     .totals         = rigid_totals,
-    .fields         = rigid_body_fields,
     .points         = POINT_RIGID,
     .n_clusters     = rigid_body_n_clusters,
     .cluster        = rigid_body_cluster,
@@ -781,3 +772,18 @@ const body_ops rigid_obstacle_ops = {
     .describe   = rigid_body_describe,
     .destroy    = rigid_body_destroy_base,
 };
+
+PetscErrorCode rigid_body_closed_surface(body *b, const triangle_mesh **out)
+{
+  const rigid_body     *rigid = b ? rigid_body_of(b) : NULL;
+  triangle_mesh_defects defects;
+  int                   n_solids = 0;
+  PetscFunctionBegin;
+  *out = NULL;
+  if (!rigid || body_system(b) || !rigid->surface) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->ops->solids) (void)b->ops->solids(b, &n_solids);
+  if (n_solids > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(triangle_mesh_check(rigid->surface, &defects));
+  if (triangle_mesh_is_sound(&defects)) *out = rigid->surface;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -70,8 +70,8 @@ struct rigid_body {
   double         origin[3];        /* origin of the body frame at the start of the run, in job coordinates */
   double         volume;           /* of dynamic bodies [m^3] */
   double         mass, inertia[9]; /* body frame, about the centre of mass */
-  double        *c, *q, *v, *w;    /* state in world axes: centre [3], quaternion [4], velocity [3], angular velocity [3];
-                                        allocated for the field table */
+  double        *c, *q, *v, *w;    /* state in world axes: centre [3], quaternion [4], velocity [3], angular velocity [3] */
+  bool           is_in_table;      /* c, q, v and w are in a rigid_table, which owns them */
   double         gravity[3], force[3], torque[3];
   motion        *motion; /* NULL for dynamic bodies */
   int            n_level_sets;
@@ -85,14 +85,13 @@ struct rigid_body {
   int            n_anchors;
   rigid_anchor  *anchors;
   /* Data of the current step. */
-  double dt, R0[9], W0[3], L0[3]; /* R0, W0, L0 at the start of the step; W0: angular velocity in the body frame; L0: angular
+  double  dt, R0[9], W0[3], L0[3]; /* R0, W0, L0 at the start of the step; W0: angular velocity in the body frame; L0: angular
                                         momentum */
-  double u_free[3], lead[3];      /* conserving: mean angular velocity without torque (world axes), and W1 - U1 (body axes) */
-  double H[36];                   /* 6x6 tangent at the last residual, row-major over (v, u) */
-  bool   is_definite;             /* omit the asymmetric and indefinite terms of the tangent */
-  /* For frames. */
-  int64_t n_vertices, one;
-  double *position; /* [n_vertices][3] vertices in world coordinates */
+  double  u_free[3], lead[3];      /* conserving: mean angular velocity without torque (world axes), and W1 - U1 (body axes) */
+  double  H[36];                   /* 6x6 tangent at the last residual, row-major over (v, u) */
+  bool    is_definite;             /* omit the asymmetric and indefinite terms of the tangent */
+  int64_t n_vertices;              /* of the surface */
+  double *position;                /* [n_vertices][3] vertices in world coordinates, for frames; NULL: dynamic bodies, see rigid_table.h */
 };
 
 /* Create a body from its job entry. `density` [kg/m^3] is used for dynamic bodies. `node` and `path` belong to bodies.NAME. User
@@ -129,7 +128,7 @@ rigid_body *rigid_body_dynamic(body *b); /* NULL unless b is a dynamic body */
 
 extern const body_ops rigid_body_ops, rigid_obstacle_ops;
 /* Functions of the body_ops that dynamic bodies, obstacles and links share. */
-PetscErrorCode      rigid_body_fields(body *b, field_table *table);
+PetscErrorCode      rigid_body_fields(body *b, field_table *table); /* not for dynamic bodies, whose fields are in rigid_table.h */
 level_set *const   *rigid_body_level_sets(const body *b, int *n);
 void                rigid_body_surface(const body *b, body_surface *out);
 int64_t             rigid_body_n_clusters(const body *b);
@@ -138,4 +137,7 @@ int64_t             rigid_body_point(const body *b, int64_t i, double x[3]);
 const convex_solid *rigid_body_solids(const body *b, int *n);
 void                rigid_body_describe(const body *b, FILE *out);
 void                rigid_body_destroy_base(body **b);
+/* Closed surface of obstacle b (may be NULL) without convex solids, borrowed; NULL for other bodies, and for unbounded shapes, which have an open surface
+ * for pictures. Error: out of memory. */
+PetscErrorCode rigid_body_closed_surface(body *b, const triangle_mesh **out);
 #endif

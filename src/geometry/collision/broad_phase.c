@@ -18,13 +18,14 @@ typedef struct {
 } query_storage;
 
 struct broad_phase {
-  int64_t       n_vertices, n_points, n_edges, n_triangles;
-  int32_t       n_bodies, *point, *edge, *triangle, *body;
-  bool         *can_touch;
-  double       *point_box[6], *edge_box[6], *triangle_box[6]; /* lower and upper bounds by axis, without margin */
-  double        margin;
-  box_tree      edges, triangles;
-  query_storage point_triangle, edge_edge;
+  int64_t             n_vertices, n_points, n_edges, n_triangles;
+  int32_t             n_bodies, *point, *edge, *triangle, *body;
+  const pair_classes *pairs;
+  bool               *can_touch;
+  double             *point_box[6], *edge_box[6], *triangle_box[6]; /* lower and upper bounds by axis, without margin */
+  double              margin;
+  box_tree            edges, triangles;
+  query_storage       point_triangle, edge_edge;
 };
 
 /* ---- creation ---- */
@@ -76,15 +77,15 @@ static PetscErrorCode copy_bodies(const broad_phase_surfaces *s, broad_phase *b)
 {
   const int64_t n = s->n_bodies;
   PetscFunctionBegin;
-  b->n_bodies = s->n_bodies;
+  b->n_bodies = s->n_bodies, b->pairs = s->pairs;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MEMORY_ALLOC("broad phase", ARRAY(b->body, s->n_vertices), ARRAY(b->can_touch, n * n)));
+  PetscCall(memory_alloc("broad phase", s->n_vertices, sizeof *b->body, &b->body));
+  PetscCall(memory_copy("broad phase", pair_n_slots(s->pairs, n), sizeof *b->can_touch, s->can_touch, &b->can_touch));
   for (int64_t i = 0; i < s->n_vertices; ++i) {
     PetscCheck(s->body[i] >= 0 && s->body[i] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "vertex %lld has body %d; expected 0 or more, less than %lld", (long long)i, (int)s->body[i], (long long)n);
     b->body[i] = s->body[i];
   }
-  memcpy(b->can_touch, s->can_touch, (size_t)(n * n) * sizeof *b->can_touch);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,7 +164,7 @@ static inline bool is_pair(const broad_phase *b, query_kind kind, int32_t i, int
   const int32_t *q = kind == EDGE_EDGE ? &b->edge[2 * (int64_t)j] : &b->triangle[3 * (int64_t)j];
   if (kind == EDGE_EDGE && (j <= i || p[0] == q[0] || p[0] == q[1] || p[1] == q[0] || p[1] == q[1])) return false;
   if (kind == POINT_TRIANGLE && (p[0] == q[0] || p[0] == q[1] || p[0] == q[2])) return false;
-  return b->n_bodies == 0 || b->can_touch[(int64_t)b->body[p[0]] * b->n_bodies + b->body[q[0]]];
+  return b->n_bodies == 0 || b->can_touch[pair_slot(b->pairs, b->n_bodies, b->body[p[0]], b->body[q[0]])];
 }
 
 /* Number of partners of primitive i. At most `capacity` of them are written to out, `stride` apart. */

@@ -6,18 +6,19 @@
  * contact of surfaces, meshes and fibres. */
 #ifndef SS_GEOMETRY_COLLISION_BROAD_PHASE_H
 #define SS_GEOMETRY_COLLISION_BROAD_PHASE_H
+#include "core/pair_classes.h"
 #include "geometry/primitive/box_tree.h"
 
 /* All primitives; they share one set of vertices. broad_phase_create copies the arrays. */
 typedef struct {
-  int64_t        n_vertices, n_points, n_edges, n_triangles; /* at most INT32_MAX each */
-  const int32_t *point;    /* [n_points] distinct vertices that are tested as points; NULL: all vertices, n_points = n_vertices */
-  const int32_t *edge;     /* [n_edges][2] vertices */
-  const int32_t *triangle; /* [n_triangles][3] vertices */
-  int32_t        n_bodies; /* 0: a single body, which is tested against itself */
-  const int32_t *body;     /* [n_vertices] body of each vertex, equal for all vertices of a primitive; NULL if n_bodies = 0 */
-  /* [n_bodies][n_bodies] symmetric: pairs of bodies that are tested; diagonal: bodies tested against themselves */
-  const bool *can_touch;
+  int64_t             n_vertices, n_points, n_edges, n_triangles; /* at most INT32_MAX each */
+  const int32_t      *point;     /* [n_points] distinct vertices that are tested as points; NULL: all vertices, n_points = n_vertices */
+  const int32_t      *edge;      /* [n_edges][2] vertices */
+  const int32_t      *triangle;  /* [n_triangles][3] vertices */
+  int32_t             n_bodies;  /* 0: a single body, which is tested against itself */
+  const int32_t      *body;      /* [n_vertices] body of each vertex, equal for all vertices of a primitive; NULL if n_bodies = 0 */
+  const bool         *can_touch; /* [n_slots] symmetric: pairs of bodies, and bodies with themselves, that are tested; slots of `pairs` */
+  const pair_classes *pairs;     /* borrowed for the lifetime of the broad phase; NULL: can_touch is [n_bodies][n_bodies] */
 } broad_phase_surfaces;
 
 /* Point-triangle pair: first is an index into point[], second a triangle. Edge-edge pair: two edges, second > first. */

@@ -7,15 +7,16 @@
 #include <string.h>
 
 struct intersections {
-  int64_t       n_vertices, n_edges, n_triangles;
-  int32_t       n_bodies;
-  int32_t      *edge, *triangle, *body; /* copies; body NULL if n_bodies = 0 */
-  bool         *can_touch;
-  double       *box[6]; /* [n_triangles] */
-  box_tree      tree;
-  int32_t      *count; /* [n_edges] number of triangles that each edge intersects */
-  int64_t       capacity;
-  intersection *list;
+  int64_t             n_vertices, n_edges, n_triangles;
+  int32_t             n_bodies;
+  int32_t            *edge, *triangle, *body; /* copies; body NULL if n_bodies = 0 */
+  const pair_classes *pairs;
+  bool               *can_touch;
+  double             *box[6]; /* [n_triangles] */
+  box_tree            tree;
+  int32_t            *count; /* [n_edges] number of triangles that each edge intersects */
+  int64_t             capacity;
+  intersection       *list;
 };
 
 static PetscErrorCode check_surfaces(const broad_phase_surfaces *s)
@@ -45,10 +46,11 @@ PetscErrorCode intersections_create(const broad_phase_surfaces *s, intersections
   f->n_edges     = s->n_edges;
   f->n_triangles = s->n_triangles;
   f->n_bodies    = s->n_bodies;
+  f->pairs       = s->pairs;
   PetscCall(memory_copy("intersections", 2 * s->n_edges, sizeof *f->edge, s->edge, &f->edge));
   PetscCall(memory_copy("intersections", 3 * s->n_triangles, sizeof *f->triangle, s->triangle, &f->triangle));
   PetscCall(memory_copy("intersections", s->n_bodies > 0 ? s->n_vertices : 0, sizeof *f->body, s->body, &f->body));
-  PetscCall(memory_copy("intersections", (int64_t)s->n_bodies * s->n_bodies, sizeof *f->can_touch, s->can_touch, &f->can_touch));
+  PetscCall(memory_copy("intersections", pair_n_slots(s->pairs, s->n_bodies), sizeof *f->can_touch, s->can_touch, &f->can_touch));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("intersections", s->n_triangles, sizeof(double), &f->box[k]));
   PetscCall(memory_alloc("intersections", s->n_edges, sizeof *f->count, &f->count));
   PetscCall(box_tree_create(s->n_triangles, &f->tree));
@@ -67,7 +69,7 @@ void intersections_destroy(intersections **out)
 static segment_intersection classify_pair(const intersections *f, const double *x, int64_t edge, int32_t triangle)
 {
   const int32_t *e = f->edge + 2 * edge, *t = f->triangle + 3 * (int64_t)triangle;
-  if (f->n_bodies > 0 && !f->can_touch[(int64_t)f->body[e[0]] * f->n_bodies + f->body[t[0]]]) return SEGMENT_APART;
+  if (f->n_bodies > 0 && !f->can_touch[pair_slot(f->pairs, f->n_bodies, f->body[e[0]], f->body[t[0]])]) return SEGMENT_APART;
   int corner[2] = {-1, -1};
   for (int i = 0; i < 2; ++i)
     for (int k = 0; k < 3; ++k)

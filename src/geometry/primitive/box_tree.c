@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/sort.h"
 #include "core/team.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -138,8 +139,7 @@ void box_tree_fit(box_tree *t, double *const box[6])
 void box_walk_begin(box_walk *w, const box_tree *t, const double min[3], const double max[3])
 {
   w->t = t;
-  memcpy(w->min, min, sizeof w->min);
-  memcpy(w->max, max, sizeof w->max);
+  for (int k = 0; k < 3; ++k) w->min[k] = fmax(min[k], -DBL_MAX), w->max[k] = fmin(max[k], DBL_MAX); /* excludes the empty boxes in gaps */
   w->top      = t->n > 0;
   w->level[0] = t->n_levels - 1;
   w->group[0] = 0;

@@ -30,7 +30,7 @@ void           box_tree_clear(box_tree *t);
  * corners, all finite. The leaves are sorted again if the total surface area of the nodes has grown by half since the last sort. */
 void box_tree_fit(box_tree *t, double *const box[6]);
 
-/* Iterator over all boxes that overlap or touch a given box. */
+/* Iterator over all boxes that overlap or touch a given box, which may be infinite. */
 typedef struct {
   const box_tree *t;
   double          min[3], max[3];

@@ -539,9 +539,12 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
   if (s->options->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
   if (isfinite(s->options->contact->overlap_correction_speed))
     diagnostics_add_under(d, where, "contact", "overlap_correction_speed", "has no effect when solver.convex.law is lagged; remove it");
-  for (int i = 0; i < s->n_bodies; ++i)
+  bool is_missing = false;
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k)
+    is_missing = is_missing || (s->pairs->count[k] > 0 && !s->laws[k].never_touch && isnan(s->laws[k].stiffness));
+  for (int i = 0; i < s->n_bodies && is_missing; ++i)
     for (int j = i; j < s->n_bodies; ++j) {
-      const contact_law *law = &s->laws[i * s->n_bodies + j];
+      const contact_law *law = scene_law(s, i, j);
       if (law->never_touch || !isnan(law->stiffness)) continue;
       diagnostics_add(d, (where ? where : root)->mark, "contact.stiffness",
                       "missing: \"%s\" and \"%s\" may touch, and law: lagged needs a contact stiffness; give one in N/m, or use law: "

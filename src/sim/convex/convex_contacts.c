@@ -1,5 +1,6 @@
 /* Parameters of the potentials follow from gap, stiffness and effective mass of each contact. */
 #include "sim/convex/convex_contacts.h"
+#include "sim/scene/scene_overlaps.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
@@ -72,16 +73,17 @@ static double relaxation_time(const convex_options *o, double dt) { return isnan
 static void make_laws(const convex_options *o, const step_frame *f, const sparse_rows *J, const double *inverse, const double *u0,
                       double max_depth, double *w, convex_contacts *c)
 {
-  const scene        *s     = f->layout.scene;
-  const contact_spot *spots = step_contacts_spots(&f->contacts);
-  const double        asked = f->contacts.overlap_correction_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
-  sap_parameters      step = {.dt                       = f->layout.dt,
-                              .relaxation               = relaxation_time(o, f->layout.dt),
-                              .stiction_tolerance       = o->stiction_tolerance,
-                              .overlap_correction_speed = isfinite(asked) ? asked : v_rest,
-                              .dissipation              = o->dissipation,
-                              .slip                     = o->slip_speed};
-  contact_pair        p    = {.first = 0};
+  const scene         *s     = f->layout.scene;
+  const contact_spot  *spots = step_contacts_spots(&f->contacts);
+  const contact_rests *rests = scene_overlaps_rests(s->overlaps);
+  const double         asked = f->contacts.overlap_correction_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
+  sap_parameters       step = {.dt                       = f->layout.dt,
+                               .relaxation               = relaxation_time(o, f->layout.dt),
+                               .stiction_tolerance       = o->stiction_tolerance,
+                               .overlap_correction_speed = isfinite(asked) ? asked : v_rest,
+                               .dissipation              = o->dissipation,
+                               .slip                     = o->slip_speed};
+  contact_pair         p    = {.first = 0};
   /* The search for an equilibrium uses other steps, but the equilibrium is that of the stiffness of time.step. */
   const double least_period = o->min_contact_period * (f->layout.is_precise ? s->options->time->step / f->layout.dt : 1.0);
   for (int64_t a = 0; a < c->n; ++a) w[a] = inverse_mass(J, inverse, a);
@@ -92,11 +94,13 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
     step.min_contact_period = pair_period(least_period, c, &p, &step, f->layout.acceleration_scale, max_depth, w);
     for (int64_t a = p.first; a < p.end; ++a) {
       c->pair[a]             = p.first;
-      const contact_law *law = &s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b];
+      const contact_law *law = scene_law(s, spots[a].body_a, spots[a].body_b);
       const double       k   = law->stiffness;
-      const double       gap = spots[a].gap + (isnan(k) ? 0.0 : law->rest_overlap); /* near-rigid contacts limit the speed */
-      const sap_source   is  = {
-             .mu = f->contacts.mu[a], .gap = gap, .stiffness = isnan(k) ? INFINITY : k, .w = w[a], .normal_speed = u0[3 * a]};
+      const double       gap =
+          spots[a].gap +
+          (isnan(k) ? 0.0 : contact_rest_depth(rests, spots[a].body_a, spots[a].body_b)); /* near-rigid contacts limit the speed */
+      const sap_source is = {
+          .mu = f->contacts.mu[a], .gap = gap, .stiffness = isnan(k) ? INFINITY : k, .w = w[a], .normal_speed = u0[3 * a]};
       c->law[a] = sap_contact_make((sap_model)o->law, &step, &is);
     }
   }
@@ -252,22 +256,25 @@ double convex_contacts_creep_bound(const convex_options *o, const convex_contact
 
 spring_energy convex_contacts_energy(const convex_options *o, const step_frame *f, const convex_contacts *c)
 {
-  const scene        *s    = f->layout.scene;
-  const contact_spot *spot = step_contacts_spots(&f->contacts);
-  const double        dt   = f->layout.dt;
-  spring_energy       sum  = {0.0, 0.0, 0.0};
+  const scene         *s     = f->layout.scene;
+  const contact_spot  *spot  = step_contacts_spots(&f->contacts);
+  const double         dt    = f->layout.dt;
+  const contact_rests *rests = scene_overlaps_rests(s->overlaps);
+  spring_energy        sum   = {0.0, 0.0, 0.0};
   for (int64_t a = 0; a < c->n; ++a) {
-    const contact_law *pair  = &s->laws[(int64_t)spot[a].body_a * s->n_bodies + spot[a].body_b];
+    const contact_law *pair  = scene_law(s, spot[a].body_a, spot[a].body_b);
     const bool         rigid = isnan(pair->stiffness);
-    const double       gap = spot[a].gap + (rigid ? 0.0 : pair->rest_overlap), delay = gap > 0.0 ? 0.0 : relaxation_time(o, dt);
-    const double       k   = o->law == SAP_LAGGED ? c->law[a].stiffness : 1.0 / (dt * (dt + delay) * c->law[a].R_n);
-    const double       end = gap + dt * (c->u[3 * a] - f->contacts.shift[a]);
+    const double       gap   = spot[a].gap + (rigid ? 0.0 : contact_rest_depth(rests, spot[a].body_a, spot[a].body_b)),
+                 delay       = gap > 0.0 ? 0.0 : relaxation_time(o, dt);
+    const double k           = o->law == SAP_LAGGED ? c->law[a].stiffness : 1.0 / (dt * (dt + delay) * c->law[a].R_n);
+    const double end         = gap + dt * (c->u[3 * a] - f->contacts.shift[a]);
     if (rigid && pair->may_overlap && !pair->is_preloaded) continue; /* the overlap is corrected, see quality_monitor.h */
     if (rigid) sum.end += 0.5 * fmax(0.0, c->r[3 * a]) / dt * fmax(0.0, -end);
     if (rigid) continue;
     sum.end += contact_spring_energy(k, end);
     sum.start += contact_spring_energy(k, gap);
-    sum.correction += contact_spring_energy(k, gap) - contact_spring_energy(k, gap + pair->rest_reduction);
+    sum.correction +=
+        contact_spring_energy(k, gap) - contact_spring_energy(k, gap + contact_rest_reduction(rests, spot[a].body_a, spot[a].body_b));
   }
   return sum;
 }

@@ -45,7 +45,7 @@ double convex_contacts_creep_bound(const convex_options *o, const convex_contact
 /* Energy of the springs at the start and at the end of the step [J]: 1/2 k depth^2 with the stiffness of the potential. Near-rigid contacts: 0 at
  * the start, 1/2 force depth at the end. */
 typedef struct {
-  double start, end, correction; /* correction: energy received from contact_law.rest_reduction */
+  double start, end, correction; /* correction: energy received from contact_rests.reduction */
 } spring_energy;
 spring_energy convex_contacts_energy(const convex_options *o, const step_frame *f, const convex_contacts *c);
 #endif

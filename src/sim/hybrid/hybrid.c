@@ -64,7 +64,7 @@ static void check_surface(const scene *s, int i, diagnostics *d)
   const bool is_plane = hybrid_half_spaces(b, &n) != NULL;
   for (int j = 0; j < s->n_bodies; ++j) {
     const bool is_continuum = s->bodies[j].kind->ops->carrier != NULL;
-    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane))) continue;
+    if (j == i || scene_law(s, i, j)->never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane))) continue;
     snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
     diagnostics_add_under(d, scene_body_node(s, i), path, NULL,
                           "may touch \"%s\", but formulation hybrid detects contact of %s, and it has no triangles: set "
@@ -284,8 +284,7 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
   fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
           o->impulses->is_on ? "geometric impulses" : "no impulses");
   fprintf(out, "contacts are detected between\n");
-  detector_list_print(&hybrid_detectors, s, out);
-  return PETSC_SUCCESS;
+  return detector_list_print(&hybrid_detectors, s, out);
 }
 
 /* ==== formulation ==== */

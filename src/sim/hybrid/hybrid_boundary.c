@@ -49,7 +49,7 @@ static PetscErrorCode is_static_along(const scene *s, int i, int axis, bool *doe
 static bool touches_only(const scene *s, int i, const bool *stay)
 {
   for (int j = 0; j < s->n_bodies; ++j)
-    if (!s->laws[i * s->n_bodies + j].never_touch && !stay[j]) return false;
+    if (!scene_law(s, i, j)->never_touch && !stay[j]) return false;
   return true;
 }
 

@@ -140,10 +140,7 @@ static PetscErrorCode add_pair_force(hybrid_contact *c, step_record *record, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool may_meet(const scene *s, int32_t a, int32_t b)
-{
-  return a >= 0 && b >= 0 && !s->laws[(int64_t)a * s->n_bodies + b].never_touch;
-}
+static bool may_meet(const scene *s, int32_t a, int32_t b) { return a >= 0 && b >= 0 && !scene_law(s, a, b)->never_touch; }
 
 /* Changes of vertices by the grid. Both sides of a pair contribute half; a continuum has no vertices of its own. */
 static PetscErrorCode record_grid_changes(hybrid_contact *c, const step_layout *l, step_record *record)
@@ -184,7 +181,7 @@ PetscErrorCode hybrid_record_impulses(hybrid_contact *c, const step_layout *l, s
     PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
     sum->sliding += p->is_sliding;
     sum->contact_depth = fmax(sum->contact_depth, -p->gap);
-    const double mu    = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
+    const double mu    = scene_law(l->scene, p->body[0], p->body[1])->friction;
     excess             = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
     most               = fmax(most, p->pressed);
   }
@@ -294,12 +291,12 @@ static PetscErrorCode create_grid(const scene *s, const hybrid_grid *o, hybrid_c
   PetscErrorCode code = scene_surfaces_place(f, s, 0.0, x);
   if (!code && o->transfer == HYBRID_TRANSFER_AUGURY) code = augury_create(&c->boundary.elements, x, c->dx, &c->grid);
   if (!code && o->transfer == HYBRID_TRANSFER_PIC)
-    code = pic_contact_create(&c->boundary.elements, f->body, f->n_bodies, f->can_touch, x, c->dx, &c->pic);
+    code = pic_contact_create(&c->boundary.elements, f->body, f->n_bodies, f->pairs, f->can_touch, x, c->dx, &c->pic);
   if (!code) code = augury_near_create(&c->boundary.elements, f->body, c->dx, &c->near);
   memory_free(&x);
   PetscCall(code);
   augury_near_set_open(c->near, c->boundary.is_open);
-  augury_near_set_can_touch(c->near, f->n_bodies, f->can_touch);
+  augury_near_set_can_touch(c->near, f->n_bodies, f->pairs, f->can_touch);
   hybrid_continuum_create(s, &c->continuum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -362,12 +359,12 @@ static PetscErrorCode list_carriers(const scene *s, hybrid_contact *c)
 
 static PetscErrorCode create_impulses(const scene *s, hybrid_contact *c)
 {
-  const int n = s->n_bodies;
+  const int64_t n = s->pairs->n_slots;
   PetscFunctionBegin;
   PetscCall(list_walls(s, c));
-  PetscCall(memory_alloc("laws of impulses", (int64_t)n * n, sizeof *c->law, &c->law));
+  PetscCall(memory_alloc("laws of impulses", n, sizeof *c->law, &c->law));
   PetscCall(list_carriers(s, c));
-  for (int i = 0; i < n * n; ++i) c->law[i] = (impulse_law){s->laws[i].friction, s->laws[i].restitution};
+  for (int64_t i = 0; i < n; ++i) c->law[i] = (impulse_law){s->laws[i].friction, s->laws[i].restitution};
   const impulse_scene all = {scene_surfaces_broad(c->boundary.surfaces),
                              c->boundary.inverse_mass,
                              c->boundary.held,

@@ -43,7 +43,7 @@ typedef struct {
   int                  n_walls;
   impulse_wall        *wall; /* [n_walls] half-spaces of obstacles */
   const convex_solid **wall_solid;
-  impulse_law         *law;                   /* [n_bodies][n_bodies] friction and restitution of each pair */
+  impulse_law         *law;                   /* [n_slots] of scene.pairs: friction and restitution of each pair */
   int32_t             *carrier;               /* [n_vertices] index in `rigid`: dynamic bodies, then obstacles; -1: none */
   int                  n_carriers, *obstacle; /* [n_carriers - n_rigids] body index of each obstacle */
   impulse_rigid       *rigid;                 /* [n_carriers] */

@@ -88,7 +88,7 @@ static void add_reaction_directions(hybrid_heap *h, const hybrid_contact *c, con
 {
   bool is_wall  = false;
   h->has_anchor = true;
-  for (int k = 0; k < c->n_walls && s->laws[(int64_t)anchor * s->n_bodies + other].friction == 0.0; ++k) {
+  for (int k = 0; k < c->n_walls && scene_law(s, anchor, other)->friction == 0.0; ++k) {
     if (c->wall[k].body != anchor) continue;
     add_axis(h, c->wall[k].normal);
     is_wall = true;

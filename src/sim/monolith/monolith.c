@@ -120,7 +120,7 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
   const rigid_body *a = dynamic(s, i), *b = dynamic(s, j), *one = rigid_body_of(s->bodies[i].body), *two = rigid_body_of(s->bodies[j].body);
   double            depth = 0.0, size = fmin(a ? a->radius : INFINITY, b ? b->radius : INFINITY);
   char              path[300];
-  if ((!a && !b) || s->laws[i * s->n_bodies + j].never_touch) return;
+  if ((!a && !b) || scene_law(s, i, j)->never_touch) return;
   if (one) depth = fmax(depth, depth_in(one, &s->bodies[j]));
   if (two) depth = fmax(depth, depth_in(two, &s->bodies[i]));
   if (depth <= OVERLAP * size) return;

@@ -121,7 +121,7 @@ void monolith_flow_destroy(monolith_flow *f)
 
 static bool is_continuum(const scene_body *b) { return b->kind->ops->carrier != NULL; }
 
-static const contact_law *law_of(const scene *s, int i, int j) { return &s->laws[i * s->n_bodies + j]; }
+static const contact_law *law_of(const scene *s, int i, int j) { return scene_law(s, i, j); }
 
 /* True if j is a solid for some continuum. *one: the first continuum that it touches; -1: none. */
 static bool is_solid_for_continuum(const scene *s, int j, int *one)
@@ -267,7 +267,7 @@ PetscErrorCode monolith_record_hits(const scene *s, const monolith_solids *solid
   PetscFunctionBegin;
   for (int k = 0; k < solids->n; ++k) {
     int from = 0;
-    while (!s->bodies[from].kind->ops->carrier || s->laws[from * s->n_bodies + solids->solid[k].body].never_touch) ++from;
+    while (!s->bodies[from].kind->ops->carrier || scene_law(s, from, solids->solid[k].body)->never_touch) ++from;
     PetscCall(add_wrench(&solids->solid[k], from, 1.0 / dt, impulse[k], forces));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -403,8 +403,7 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
 static PetscErrorCode penalty_describe(const scene *s, FILE *out)
 {
   fprintf(out, "formulation penalty: contact springs with sliding attachments; contacts are detected between\n");
-  detector_list_print(&penalty_detectors, s, out);
-  return PETSC_SUCCESS;
+  return detector_list_print(&penalty_detectors, s, out);
 }
 
 static const unused_key unused[]            = {{"contact.overlap_correction", "springs correct overlaps", true},

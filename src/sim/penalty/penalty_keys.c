@@ -2,6 +2,7 @@
 #include "sim/penalty/penalty_keys.h"
 #include "contact/detection/convex_contact.h"
 #include "contact/penalty/penalty_options.h"
+#include "core/memory.h"
 #include "core/warning_list.h"
 #include "sim/scene/scene.h"
 #include "sim/scene/scene_surfaces.h"
@@ -56,23 +57,34 @@ static bool uses_solids(const scene *s, int a, int b)
          convex_contact_takes(s->bodies[a].body, s->bodies[b].body);
 }
 
+/* True if body i is one of scene.meshes. */
+static bool has_surface(const scene *s, int i)
+{
+  body_surface surface = {0};
+  if (s->bodies[i].body->ops->surface) s->bodies[i].body->ops->surface(s->bodies[i].body, &surface);
+  return surface.n_triangles > 0;
+}
+
 /* The first pair of bodies with triangle surfaces in contact, and a contact law for which `is_bad` is true; NULL: any. */
 static const contact_law *find_surface_pair(const scene *s, bool (*is_bad)(const contact_law *law), const char **one, const char **other)
 {
-  for (int i = 0; i < s->n_meshes; ++i)
-    for (int j = i; j < s->n_meshes; ++j) {
-      const int          a = s->meshes[i].body_id, b = s->meshes[j].body_id;
-      const contact_law *law = &s->laws[a * s->n_bodies + b];
-      *one = s->bodies[a].name, *other = s->bodies[b].name;
-      if (law->stiffness > 0.0 && !uses_solids(s, a, b) && (!is_bad || is_bad(law))) return law;
-    }
-  return NULL;
+  const contact_law *found = NULL;
+  int32_t            of[2], least[2] = {0, 0};
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k) {
+    const contact_law *law = &s->laws[k];
+    if (!pair_example(s->pairs, s->n_bodies, k, of) || !(law->stiffness > 0.0) || (is_bad && !is_bad(law))) continue;
+    if (!has_surface(s, of[0]) || !has_surface(s, of[1]) || uses_solids(s, of[0], of[1])) continue;
+    if (of[0] > of[1] || (found && (of[0] > least[0] || (of[0] == least[0] && of[1] >= least[1])))) continue;
+    found = law, least[0] = of[0], least[1] = of[1];
+  }
+  *one = s->bodies[least[0]].name, *other = s->bodies[least[1]].name;
+  return found;
 }
 static bool is_elliptic(const contact_law *law) { return law->friction_across > 0.0; }
 
 static bool has_restitution(const scene *s)
 {
-  for (int i = 0; i < s->n_bodies * s->n_bodies; ++i)
+  for (int64_t i = 0; i < s->pairs->n_slots; ++i)
     if (s->laws[i].stiffness > 0.0 && s->laws[i].restitution > 0.0) return true;
   return false;
 }
@@ -80,13 +92,14 @@ static bool has_restitution(const scene *s)
 /* True if two rigid bodies, one of which moves, are in contact with their triangle surfaces. */
 static bool has_rigid_surface_pair(const scene *s)
 {
-  for (int i = 0; i < s->n_meshes; ++i)
-    for (int j = i + 1; j < s->n_meshes; ++j) {
-      const int a = s->meshes[i].body_id, b = s->meshes[j].body_id;
-      if (s->meshes[i].frame >= 0 && s->meshes[j].frame >= 0 && s->laws[a * s->n_bodies + b].stiffness > 0.0 && !uses_solids(s, a, b) &&
-          (body_system(s->bodies[a].body) || body_system(s->bodies[b].body)))
-        return true;
-    }
+  int32_t of[2];
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k) {
+    if (!pair_example(s->pairs, s->n_bodies, k, of) || of[0] == of[1] || !(s->laws[k].stiffness > 0.0)) continue;
+    if (!has_surface(s, of[0]) || !has_surface(s, of[1]) || uses_solids(s, of[0], of[1])) continue;
+    if (s->bodies[of[0]].frame >= 0 && s->bodies[of[1]].frame >= 0 &&
+        (body_system(s->bodies[of[0]].body) || body_system(s->bodies[of[1]].body)))
+      return true;
+  }
   return false;
 }
 
@@ -122,14 +135,21 @@ enum { FEW_VERTICES = 64 };
 
 /* Warn if a rigid body with few vertices touches an obstacle that is not a union of convex solids, and obstacle_edges.h does not find the contacts of
  * its edges and vertices. A ridge between the vertices of the body would pass through its faces. */
-static void warn_about_few_vertices(const scene *s)
+static PetscErrorCode warn_about_few_vertices(const scene *s)
 {
-  for (int i = 0; i < s->n_bodies; ++i)
-    for (int j = 0; j < s->n_bodies; ++j) {
-      const body *b = s->bodies[i].body, *obstacle = s->bodies[j].body;
+  int32_t *obstacle;
+  int      n = 0;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("obstacles", s->n_bodies, sizeof *obstacle, &obstacle));
+  for (int j = 0; j < s->n_bodies; ++j)
+    if (s->bodies[j].frame >= 0 && !body_system(s->bodies[j].body) && count_solids(s->bodies[j].body) == 0) obstacle[n++] = j;
+  for (int i = 0; i < s->n_bodies && n > 0; ++i)
+    for (int k = 0; k < n; ++k) {
+      const int   j = obstacle[k];
+      const body *b = s->bodies[i].body;
       char        pair[256];
-      if (b->ops->points != POINT_RIGID || s->bodies[j].frame < 0 || body_system((body *)obstacle) || count_solids(obstacle) > 0) continue;
-      if (!(s->laws[i * s->n_bodies + j].stiffness > 0.0) || count_points(b) >= FEW_VERTICES) continue;
+      if (b->ops->points != POINT_RIGID) break;
+      if (!(scene_law(s, i, j)->stiffness > 0.0) || count_points(b) >= FEW_VERTICES) continue;
       if (s->options->solver->penalty->rigid_detector == PENALTY_DETECTOR_CONVEX && scene_obstacle_edges(s, i, j)) continue;
       (void)snprintf(pair, sizeof pair, "bodies.%s", s->bodies[i].name);
       warning_list_add(
@@ -138,6 +158,8 @@ static void warn_about_few_vertices(const scene *s)
           "pass between them: set surface_spacing, or make the obstacle a union",
           s->bodies[j].name, (long long)count_points(b));
     }
+  memory_free(&obstacle);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode penalty_check(const scene *s, diagnostics *d)
@@ -147,7 +169,7 @@ PetscErrorCode penalty_check(const scene *s, diagnostics *d)
   const penalty_options *o      = s->options->solver->penalty;
   const document_node   *solver = document_find(s->options->root, "solver");
   const char            *one, *other;
-  warn_about_few_vertices(s);
+  PetscCall(warn_about_few_vertices(s));
   if (o->scheme != CONTACT_IMPLICIT && has_restitution(s))
     diagnostics_add_under(
         d, solver, "solver", "penalty.expert.scheme",

@@ -36,7 +36,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscFunctionBegin;
   memset(p, 0, sizeof *p);
   PetscCall(step_layout_create(s, &p->layout));
-  PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
+  PetscCall(penalty_contact_create(s->n_bodies, s->pairs, s->laws, &p->contact));
   PetscCall(add_rigid_pairs(s, p->contact));
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
   const penalty_options *o = s->options->solver->penalty;
@@ -180,7 +180,7 @@ PetscErrorCode penalty_system_begin(penalty_system *p)
     memory_free(&p->masked);
     PetscCall(memory_alloc("prescribed components", 3 * l->n_blocks, sizeof *p->masked, &p->masked));
   }
-  if (scene_overlaps_has_rest(s->overlaps)) penalty_contact_set_rest_overlaps(p->contact, s->laws);
+  penalty_contact_set_rests(p->contact, scene_overlaps_rests(s->overlaps));
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, l->dt,
                                        step_layout_margin(l), l->n_blocks));
   if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);

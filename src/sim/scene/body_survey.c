@@ -2,8 +2,11 @@
 #include "sim/scene/body_survey.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "discretize/particles/particles.h"
 #include "discretize/rigid/rigid_body.h"
+#include "geometry/primitive/box_tree.h"
+#include <stdlib.h>
 #include <string.h>
 
 double body_survey_down(const double gravity[3], double down[3])
@@ -205,30 +208,64 @@ static void range_along(const body_survey *b, const double d[3], double *lo, dou
   }
 }
 
-/* The load of body i: its weight, and the weights of the bodies above whose projections along gravity overlap with that of i. */
-static void add_loads(int n, body_survey *b, const double down[3], double g)
+static double middle_of(double lo, double hi) { return 0.5 * (lo + hi); }
+
+/* Add the weights of the bodies above mover i: found [n_found] are movers whose boxes overlap its column. */
+static void add_load(const body_survey *b, const int32_t *mover, double *const box[6], int i, int n_found, const int32_t *found, double g,
+                     double *load)
 {
-  double e1[3], e2[3];
-  v3_cross(e1, down, fabs(down[0]) < 0.9 ? (const double[3]){1, 0, 0} : (const double[3]){0, 1, 0});
-  v3_scale(e1, 1.0 / v3_norm(e1), e1);
-  v3_cross(e2, down, e1);
-  for (int i = 0; i < n; ++i) {
-    double lo1, hi1, lo2, hi2, top, bottom;
-    b[i].load = b[i].mass * g;
-    if (!b[i].is_free || b[i].n_points == 0) continue;
-    range_along(&b[i], e1, &lo1, &hi1);
-    range_along(&b[i], e2, &lo2, &hi2);
-    range_along(&b[i], down, &top, &bottom);
-    for (int j = 0; j < n; ++j) {
-      double l1, h1, l2, h2, t, low;
-      if (j == i || !b[j].is_free || b[j].n_points == 0) continue;
-      range_along(&b[j], e1, &l1, &h1);
-      range_along(&b[j], e2, &l2, &h2);
-      range_along(&b[j], down, &t, &low);
-      if (fmin(h1, hi1) > fmax(l1, lo1) && fmin(h2, hi2) > fmax(l2, lo2) && 0.5 * (t + low) < 0.5 * (top + bottom))
-        b[i].load += b[j].mass * g;
-    }
+  const double middle = middle_of(box[2][i], box[5][i]);
+  for (int k = 0; k < n_found; ++k) {
+    const int j = found[k];
+    if (j != i && fmin(box[3][j], box[3][i]) > fmax(box[0][j], box[0][i]) && fmin(box[4][j], box[4][i]) > fmax(box[1][j], box[1][i]) &&
+        middle_of(box[2][j], box[5][j]) < middle)
+      *load += b[mover[j]].mass * g;
   }
+}
+
+/* Load of a body: its weight, and the weights of the bodies above whose projections along gravity overlap with that of the body, in the order of the
+ * bodies. A tree of the bounds along two horizontal directions and gravity yields the column of each body. */
+static PetscErrorCode add_loads(int n, body_survey *b, const double down[3], double g)
+{
+  double   e[2][3], *box[6] = {NULL}, top = INFINITY;
+  int32_t *mover, *found = NULL;
+  int64_t  capacity = 0;
+  int      m        = 0;
+  box_tree tree     = {0};
+  PetscFunctionBegin;
+  v3_cross(e[0], down, fabs(down[0]) < 0.9 ? (const double[3]){1, 0, 0} : (const double[3]){0, 1, 0});
+  v3_scale(e[0], 1.0 / v3_norm(e[0]), e[0]);
+  v3_cross(e[1], down, e[0]);
+  const double *const axis[3] = {e[0], e[1], down};
+  PetscCall(memory_alloc("survey", n, sizeof *mover, &mover));
+  for (int i = 0; i < n; ++i) {
+    b[i].load = b[i].mass * g;
+    if (b[i].is_free && b[i].n_points > 0) mover[m++] = i;
+  }
+  PetscErrorCode code = box_tree_create(m, &tree);
+  for (int k = 0; k < 6 && !code; ++k) code = memory_alloc("survey", m, sizeof *box[k], &box[k]);
+  for (int i = 0; i < m && !code; ++i)
+    for (int k = 0; k < 3; ++k) range_along(&b[mover[i]], axis[k], &box[k][i], &box[3 + k][i]);
+  for (int i = 0; i < m && !code; ++i) top = fmin(top, box[2][i]);
+  if (!code) box_tree_fit(&tree, box);
+  for (int i = 0; i < m && !code; ++i) {
+    box_walk walk;
+    int32_t  some[BOX_TREE_WIDTH];
+    int64_t  n_found = 0;
+    box_walk_begin(&walk, &tree, (const double[3]){box[0][i], box[1][i], top},
+                   (const double[3]){box[3][i], box[4][i], middle_of(box[2][i], box[5][i])});
+    for (int k = box_walk_next(&walk, some); k > 0 && !code; k = box_walk_next(&walk, some)) {
+      code = memory_reserve("survey", n_found + k, sizeof *found, &capacity, &found);
+      for (int j = 0; j < k && !code; ++j) found[n_found++] = some[j];
+    }
+    if (n_found > 1) qsort(found, (size_t)n_found, sizeof *found, sort_compare_int32);
+    if (!code) add_load(b, mover, box, i, (int)n_found, found, g, &b[mover[i]].load);
+  }
+  for (int k = 0; k < 6; ++k) memory_free(&box[k]);
+  MEMORY_FREE(&mover, &found);
+  box_tree_clear(&tree);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode body_survey_create(const survey_input *in, body_survey **survey)
@@ -242,6 +279,8 @@ PetscErrorCode body_survey_create(const survey_input *in, body_survey **survey)
     if (error) memory_free(survey);
     PetscCall(error);
   }
-  add_loads(in->n, *survey, down, g > 0.0 ? g : in->acceleration_scale);
+  const PetscErrorCode error = add_loads(in->n, *survey, down, g > 0.0 ? g : in->acceleration_scale);
+  if (error) memory_free(survey);
+  PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,10 +13,21 @@
  * The static penetration W/(n k) is then at most 1 % of h, and a collision at the initial speed penetrates by at most about 10 % of h. Called by the scene. */
 #ifndef SS_SIM_SCENE_CONTACT_STIFFNESS_H
 #define SS_SIM_SCENE_CONTACT_STIFFNESS_H
+#include "core/pair_classes.h"
 #include "sim/scene/body_survey.h"
 
 /* Value for bodies i and j [N/m]; NaN if neither of them has a mass or both are unbounded. */
 double contact_stiffness_of(const body_survey *survey, int i, int j);
+/* Static penetration over h of the first limit. */
+#define CONTACT_STATIC_SHARE 0.01
+
+/* Call visit(context, i, j) for all pairs (i, j) of this slot whose value may exceed `limit` [N/m], and some others, until it returns false. Bounds of
+ * groups of bodies exclude most other pairs, so that the time grows little faster than the number of bodies. Error: out of memory. */
+PetscErrorCode contact_stiffness_visit(const body_survey *survey, const pair_classes *pairs, int64_t slot, double limit,
+                                       bool (*visit)(void *context, int32_t i, int32_t j), void *context);
+/* Raise *k to the largest finite value of all pairs (i, j), i <= j, with this slot. *k: NaN or a value so far. Error: out of
+ * memory. */
+PetscErrorCode contact_stiffness_raise(const body_survey *survey, const pair_classes *pairs, int64_t slot, double *k);
 /* Length h of the pair [m]; INFINITY if both are unbounded. */
 double contact_length_of(const body_survey *survey, int i, int j);
 /* The movable body of the pair whose load determines the static penetration; -1: none. */

@@ -11,7 +11,9 @@
 #include "discretize/material/material_registry.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
+#include "discretize/rigid/rigid_table.h"
 #include "sim/scene/rotation_step.h"
+#include "sim/scene/contact_classes.h"
 #include "sim/scene/scene_overlaps.h"
 #include "sim/scene/contact_stiffness.h"
 #include <string.h>
@@ -26,6 +28,8 @@ static bool           scene_is_wall(const scene *s, int i);
 /* Initial contact law of bodies i and j before contact.pairs, if one of them is a side of the domain: contact only for rigid
  * bodies that start inside it; no friction if the side is smooth or no coefficient is given. */
 static void scene_wall_law(const scene *s, int i, int j, contact_law *law);
+/* Bits of the sides that body i can touch; of a side: its own bit. */
+static unsigned scene_sides_of(const scene *s, int i);
 /* Collect frames, contact sources and objects from the bodies. */
 static PetscErrorCode scene_build_contact(scene *s);
 
@@ -223,6 +227,22 @@ static bool is_listed(const scene *s, const body *system)
   return false;
 }
 
+/* Move the state of all dynamic rigid bodies into s->rigid. */
+static PetscErrorCode build_rigid_table(scene *s)
+{
+  rigid_body **bodies __attribute__((cleanup(memory_free))) = NULL;
+  int32_t     *number __attribute__((cleanup(memory_free))) = NULL;
+  int64_t      n                                            = 0;
+  PetscFunctionBegin;
+  PetscCall(MEMORY_ALLOC("rigid bodies", ARRAY(bodies, s->n_bodies), ARRAY(number, s->n_bodies)));
+  for (int i = 0; i < s->n_bodies; ++i) {
+    bodies[n] = rigid_body_dynamic(s->bodies[i].body);
+    if (bodies[n]) number[n++] = i;
+  }
+  PetscCall(rigid_table_create(n, bodies, number, &s->rigid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Collect the systems with unknowns, kind by kind, and the fields of all bodies. */
 static PetscErrorCode build_systems(scene *s)
 {
@@ -232,16 +252,20 @@ static PetscErrorCode build_systems(scene *s)
   for (const body_kind *const *kind = body_kinds; *kind; ++kind)
     for (int i = 0; i < s->n_bodies; ++i) {
       body *system = s->bodies[i].kind == *kind ? body_system(s->bodies[i].body) : NULL;
-      if (!system || is_listed(s, system)) continue;
+      /* only systems of several bodies can be listed already */
+      if (!system || ((system != s->bodies[i].body || system->ops->parts) && is_listed(s, system))) continue;
       s->systems[s->n_systems++] = system;
       s->length_scale            = fmin(s->length_scale, system->ops->length(system));
     }
   if (!isfinite(s->length_scale)) s->length_scale = 1.0;
   PetscCall(field_table_create(&s->fields));
-  for (int i = 0; i < s->n_systems; ++i) PetscCall(s->systems[i]->ops->fields(s->systems[i], s->fields));
+  PetscCall(build_rigid_table(s));
+  PetscCall(rigid_table_fields(s->rigid, s->fields));
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->fields) PetscCall(s->systems[i]->ops->fields(s->systems[i], s->fields));
   for (int i = 0; i < s->n_bodies; ++i) {
     body *b = s->bodies[i].body;
-    if (b->ops->fields && !is_listed(s, b)) PetscCall(b->ops->fields(b, s->fields));
+    if (b->ops->fields && body_system(b) != b && !is_listed(s, b)) PetscCall(b->ops->fields(b, s->fields));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -277,6 +301,7 @@ static PetscErrorCode create_overlaps(scene *s)
   PetscFunctionBegin;
   const scene_formulation *f   = s->options->formulation;
   const overlap_scene      all = {.n_bodies                 = s->n_bodies,
+                                  .pairs                    = s->pairs,
                                   .law                      = s->laws,
                                   .has_thick_fibres         = f->is_rigid,
                                   .touches_on_grid          = f->touches_on_grid,
@@ -335,10 +360,12 @@ void scene_destroy(scene **s)
   field_table_destroy(&(*s)->fields);
   warning_list_destroy(&(*s)->warnings);
   scene_overlaps_destroy(&(*s)->overlaps);
+  pair_classes_destroy(&(*s)->pairs);
   for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after the body that owns them */
     body *b = (*s)->bodies[i].body;
     if (b && b->ops->destroy) b->ops->destroy(&b);
   }
+  rigid_table_destroy(&(*s)->rigid);
   for (const body_kind *const *kind = body_kinds; *kind; ++kind)
     if ((*kind)->release) (*kind)->release(&(*s)->world);
   for (int i = 0; i < (*s)->n_materials; ++i) material_destroy(&(*s)->materials[i]);
@@ -672,21 +699,6 @@ static void check_restitution(const scene *s, double e, const document_node *whe
                           RESTITUTION_LEAST);
 }
 
-/* The friction coefficient of the pair must be set before. */
-static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostics *d)
-{
-  const contact_pair_options *p   = item->value;
-  contact_law                *law = &s->laws[i * s->n_bodies + j];
-  if (!(law->friction > 0.0)) {
-    if (i <= j)
-      diagnostics_add_under(d, item->node, path_of(s, item).text, "friction",
-                            "must be > 0 with direction-dependent "
-                            "friction");
-  }
-  law->friction_across = p->friction_transverse;
-  v3_copy(law->direction, p->friction_direction);
-}
-
 static void set_restitution(const scene *s, double e, contact_law *law)
 {
   law->restitution = e;
@@ -750,7 +762,7 @@ static void check_undetected(const scene *s, int i, int j, const document_node *
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
   const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
-  if (is_undetected(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
+  if (is_undetected(s, i, j) && scene_law(s, i, j)->stiffness > 0.0)
     diagnostics_add(d, where->mark, "contact",
                     "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s detects contact of "
                     "points with surfaces only, and neither has a surface: %sset contact: false under "
@@ -762,130 +774,269 @@ static void check_undetected(const scene *s, int i, int j, const document_node *
                              : "");
 }
 
+/* Largest number of pairs in one list of errors; more are not printed anyway. */
+enum { MAX_REPORTED = 1000 };
+
+/* Context of a visit of pairs (pair_classes_visit). */
+typedef struct {
+  scene               *s;
+  const int           *source; /* see set_auto_stiffness */
+  const key_item      *item;
+  const document_node *where;
+  diagnostics         *d;
+  const char          *hint;
+  int                  first[2], n;
+} pair_visit;
+
+static bool keep_pair(void *context, int32_t i, int32_t j)
+{
+  pair_visit *v = context;
+  v->first[0] = i, v->first[1] = j, ++v->n;
+  return false;
+}
+
 /* Values of `stiffness: auto`, see contact_stiffness.h: that of contact.stiffness is the largest of all pairs that use it, that of an entry of
  * contact.pairs the largest of its pairs. *suggested: the largest of the pairs without any stiffness, for the error message; NaN if unknown. `source`
- * [n_bodies][n_bodies]: 0: contact.stiffness, k: entry k - 1; -1: no contact. */
-static PetscErrorCode set_auto_stiffness(scene *s, const int *source, diagnostics *d, double *suggested)
+ * [n_slots]: 0: contact.stiffness, k: entry k - 1; -1: no contact. is_listed [n_slots]: work space, false. */
+static PetscErrorCode set_auto_stiffness(scene *s, const int *source, bool *is_listed, diagnostics *d, double *suggested)
 {
-  const contact_options *c         = s->options->contact;
-  const int              n         = s->n_bodies;
-  body_survey           *survey    = NULL;
-  bool                   is_needed = false;
+  const contact_options *c      = s->options->contact;
+  const int64_t          n      = s->pairs->n_slots;
+  body_survey           *survey = NULL;
+  pair_visit             first  = {.n = 0};
   PetscFunctionBegin;
   *suggested = NAN;
   PetscCall(memory_alloc("scene", 1 + c->pairs.n, sizeof(double), &s->auto_stiffness));
   for (int k = 0; k <= c->pairs.n; ++k) s->auto_stiffness[k] = NAN;
-  for (int i = 0; i < n * n && !is_needed; ++i) {
-    if (!s->bodies[i / n].body) PetscFunctionReturn(PETSC_SUCCESS); /* an error has been reported */
-    is_needed = source[i] >= 0 && (s->laws[i].stiffness == -INFINITY || (isnan(s->laws[i].stiffness) && !is_rigid(s)));
-  }
-  if (!is_needed) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int64_t k = 0; k < n; ++k)
+    is_listed[k] = source[k] >= 0 && (s->laws[k].stiffness == -INFINITY || (isnan(s->laws[k].stiffness) && !is_rigid(s)));
+  pair_classes_visit(s->pairs, is_listed, keep_pair, &first);
+  for (int i = 0; i <= first.first[0]; ++i)
+    if (!s->bodies[i].body) PetscFunctionReturn(PETSC_SUCCESS); /* an error has been reported */
+  if (first.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(scene_survey(s, &survey));
-  for (int i = 0; i < n; ++i)
-    for (int j = i; j < n; ++j) {
-      const int     at = source[i * n + j];
-      const double  k  = at >= 0 ? contact_stiffness_of(survey, i, j) : NAN;
-      double *const of = s->laws[i * n + j].stiffness == -INFINITY ? &s->auto_stiffness[at < 0 ? 0 : at] : suggested;
-      if (at >= 0 && isfinite(k) && !(*of >= k)) *of = k;
-    }
-  memory_free(&survey);
-  for (int i = 0; i < n * n; ++i) {
-    if (source[i] < 0 || s->laws[i].stiffness != -INFINITY) continue;
-    s->laws[i].stiffness = s->auto_stiffness[source[i]];
-    if (isfinite(s->laws[i].stiffness)) continue;
-    diagnostics_add_under(
-        d, s->options->root, "contact", source[i] ? "pairs" : "stiffness",
-        "auto: \"%s\" and \"%s\" have neither a weight nor a velocity from which a stiffness follows; give a number in N/m",
-        s->bodies[i / n].name, s->bodies[i % n].name);
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code = PETSC_SUCCESS;
+  for (int64_t k = 0; k < n && !code; ++k) {
+    double *const of = s->laws[k].stiffness == -INFINITY ? &s->auto_stiffness[source[k] < 0 ? 0 : source[k]] : suggested;
+    if (source[k] >= 0) code = contact_stiffness_raise(survey, s->pairs, k, of);
   }
+  memory_free(&survey);
+  PetscCall(code);
+  for (int64_t k = 0; k < n; ++k) {
+    is_listed[k] = source[k] >= 0 && s->laws[k].stiffness == -INFINITY;
+    if (is_listed[k]) s->laws[k].stiffness = s->auto_stiffness[source[k]];
+    is_listed[k] = is_listed[k] && !isfinite(s->laws[k].stiffness);
+  }
+  first.n = 0;
+  pair_classes_visit(s->pairs, is_listed, keep_pair, &first);
+  if (first.n > 0)
+    diagnostics_add_under(
+        d, s->options->root, "contact", source[pair_slot(s->pairs, s->n_bodies, first.first[0], first.first[1])] ? "pairs" : "stiffness",
+        "auto: \"%s\" and \"%s\" have neither a weight nor a velocity from which a stiffness follows; give a number in N/m",
+        s->bodies[first.first[0]].name, s->bodies[first.first[1]].name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set the contact law of every pair, and the detection data of every body. */
+static PetscErrorCode create_classes(scene *s)
+{
+  contact_traits *of;
+  PetscErrorCode  code = PETSC_SUCCESS;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("scene", s->n_bodies, sizeof *of, &of));
+  for (int i = 0; i < s->n_bodies && !code; ++i) {
+    const scene_body    *b       = &s->bodies[i];
+    const triangle_mesh *surface = NULL;
+    code                         = rigid_body_closed_surface(b->body, &surface);
+    of[i]                        = (contact_traits){.kind               = b->kind,
+                                                    .ops                = b->body ? b->body->ops : NULL,
+                                                    .traits             = b->body ? contact_traits_of(b->body) : 0,
+                                                    .has_closed_surface = surface != NULL,
+                                                    .sides              = scene_sides_of(s, i),
+                                                    .name               = {b->name, b->whole >= 0 ? s->bodies[b->whole].name : NULL},
+                                                    .group              = b->whole};
+    if (b->material) of[i].name[2] = b->material->name;
+  }
+  if (!code) code = contact_classes_create(s->n_bodies, of, &s->options->contact->pairs, &s->pairs);
+  memory_free(&of);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Flags of the pairs of a slot that their laws do not store. */
+typedef struct {
+  bool touches_itself, is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
+} slot_flags;
+
+static bool report_restitution_on_grid(void *context, int32_t i, int32_t j)
+{
+  pair_visit *v = context;
+  diagnostics_add_under(v->d, v->item->node, path_of(v->s, v->item).text, "restitution",
+                        "\"%s\" and \"%s\": contact with a continuum "
+                        "has no restitution; remove it",
+                        v->s->bodies[i].name, v->s->bodies[j].name);
+  return ++v->n < MAX_REPORTED;
+}
+
+static bool report_no_friction(void *context, int32_t i, int32_t j)
+{
+  pair_visit *v = context;
+  (void)i, (void)j;
+  diagnostics_add_under(v->d, v->item->node, path_of(v->s, v->item).text, "friction", "must be > 0 with direction-dependent friction");
+  return ++v->n < MAX_REPORTED;
+}
+
+/* True if the entry of contact.pairs names bodies i and j. */
+static bool names_pair(const scene *s, const contact_pair_options *p, int i, int j)
+{
+  const char *one = p->between.item[0].value, *two = p->between.item[1].value;
+  return (is_named(s, i, one) && is_named(s, j, two)) || (is_named(s, i, two) && is_named(s, j, one));
+}
+
+/* Apply entry k of contact.pairs to the pairs of a slot, of which (i, j) is one. */
+static void apply_pair(scene *s, int k, int64_t slot, int i, int j, bool are_bodies, slot_flags *flag, int *source)
+{
+  const contact_pair_options *p   = s->options->contact->pairs.item[k].value;
+  const char                 *one = p->between.item[0].value, *two = p->between.item[1].value;
+  contact_law                *law = &s->laws[slot];
+  if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) flag->touches_itself = true;
+  flag->is_named_pair |= are_bodies;
+  if (!isnan(p->stiffness)) law->stiffness = p->stiffness, source[slot] = 1 + k;
+  if (isfinite(p->friction)) law->friction = p->friction;
+  if (isfinite(p->restitution)) set_restitution(s, p->restitution, law);
+  law->never_touch = !p->contact;
+  if (p->initial_overlap >= 0) set_overlap(p->initial_overlap, law);
+  if (!isfinite(p->friction_transverse)) return;
+  law->friction_across = p->friction_transverse;
+  v3_copy(law->direction, p->friction_direction);
+}
+
+/* Apply the entries of contact.pairs to the laws, and check them. is_listed [n_slots]: work space. */
+static void apply_pairs(scene *s, slot_flags *flag, int *source, bool *is_listed, diagnostics *d)
+{
+  const contact_options *c = s->options->contact;
+  for (int k = 0; k < c->pairs.n; ++k) {
+    const key_item             *item = &c->pairs.item[k];
+    const contact_pair_options *p    = item->value;
+    pair_visit                  v    = {.s = s, .item = item, .d = d};
+    if (p->between.n != 2) {
+      diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "expected two names, got %d", p->between.n);
+      continue;
+    }
+    const char *one = p->between.item[0].value, *two = p->between.item[1].value;
+    const bool  are_bodies = !is_material(s, one) && !is_material(s, two);
+    check_pair_name(s, item, one, d);
+    check_pair_name(s, item, two, d);
+    check_can_touch(s, item, d);
+    check_ellipse(s, item, d);
+    check_restitution(s, p->restitution, item->node, path_of(s, item).text, d);
+    for (int64_t slot = 0; slot < s->pairs->n_slots; ++slot) {
+      int32_t of[2];
+      is_listed[slot] = pair_example(s->pairs, s->n_bodies, slot, of) && names_pair(s, p, of[0], of[1]);
+      if (is_listed[slot]) apply_pair(s, k, slot, of[0], of[1], are_bodies, &flag[slot], source);
+      is_listed[slot] = is_listed[slot] && isfinite(p->friction_transverse) && !(s->laws[slot].friction > 0.0);
+    }
+    pair_classes_visit(s->pairs, is_listed, report_no_friction, &v);
+    if (!isfinite(p->restitution) || !s->options->formulation->touches_on_grid) continue;
+    for (int64_t slot = 0; slot < s->pairs->n_slots; ++slot) {
+      int32_t of[2];
+      is_listed[slot] = pair_example(s->pairs, s->n_bodies, slot, of) && names_pair(s, p, of[0], of[1]) && touch_on_grid(s, of[0], of[1]);
+    }
+    v.n = 0;
+    pair_classes_visit(s->pairs, is_listed, report_restitution_on_grid, &v);
+  }
+}
+
+static bool visit_undetected(void *context, int32_t i, int32_t j)
+{
+  pair_visit *v = context;
+  check_undetected(v->s, i, j, v->where, v->d);
+  return ++v->n < MAX_REPORTED;
+}
+
+static bool needs_stiffness(const scene *s, const contact_law *law) { return isnan(law->stiffness) && !is_rigid(s); }
+static bool needs_friction(const scene *s, const contact_law *law)
+{
+  return !needs_stiffness(s, law) && (law->stiffness > 0 || is_rigid(s)) && isnan(law->friction);
+}
+
+/* Report everything that pair (i, j), which may touch, lacks. */
+static bool report_missing(void *context, int32_t i, int32_t j)
+{
+  pair_visit        *v   = context;
+  const scene       *s   = v->s;
+  const contact_law *law = scene_law(s, i, j);
+  if (is_rigid(s)) check_detector(s, i, j, v->where, v->d);
+  else if (law->stiffness > 0.0) check_spring_nodes(s, i, j, v->where, v->d), check_spring_nodes(s, j, i, v->where, v->d);
+  if (needs_stiffness(s, law)) {
+    diagnostics_add(v->d, v->where->mark, "contact.stiffness",
+                    "missing: \"%s\" and \"%s\" may touch; %sgive a stiffness in N/m or auto, for all pairs or for this pair, or "
+                    "contact: false for this pair",
+                    s->bodies[i].name, s->bodies[j].name, v->hint);
+  } else if (needs_friction(s, law)) {
+    diagnostics_add(v->d, v->where->mark, "contact.friction",
+                    "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all pairs or for this pair",
+                    s->bodies[i].name, s->bodies[j].name);
+  }
+  return ++v->n < MAX_REPORTED;
+}
+
+/* Whether report_missing reports pair (i, j). */
+static bool is_missing(const scene *s, int i, int j)
+{
+  const contact_law *law = scene_law(s, i, j);
+  const body        *a = s->bodies[i].body, *b = s->bodies[j].body;
+  if (needs_stiffness(s, law) || needs_friction(s, law)) return true;
+  if (!a || !b) return false;
+  return is_rigid(s) ? !contact_detectors_of(a, b) : law->stiffness > 0.0 && (a->ops->segments || b->ops->segments);
+}
+
+/* Set the contact law of every pair. */
 static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
   double                 suggested;
   char                   hint[120] = "";
   int                   *source; /* see set_auto_stiffness */
-  const contact_options *c = s->options->contact;
-  const int              n = s->n_bodies;
-  bool                  *touches_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
-  PetscCall(MEMORY_ALLOC("scene", ARRAY(touches_itself, n), ARRAY(is_named_pair, (int64_t)n * n), ARRAY(source, (int64_t)n * n),
-                         ARRAY(s->laws, (int64_t)n * n)));
-  for (int i = 0; i < n * n; ++i)
-    s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
-  for (int i = 0; i < n * n; ++i) set_overlap(c->initial_overlap, &s->laws[i]);
-  for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
-  for (int k = 0; k < c->pairs.n; ++k) {
-    const key_item             *item = &c->pairs.item[k];
-    const contact_pair_options *p    = item->value;
-    if (p->between.n != 2) {
-      diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "expected two names, got %d", p->between.n);
-      continue;
-    }
-    const char *one = p->between.item[0].value, *two = p->between.item[1].value;
-    check_pair_name(s, item, one, d);
-    check_pair_name(s, item, two, d);
-    check_can_touch(s, item, d);
-    check_ellipse(s, item, d);
-    check_restitution(s, p->restitution, item->node, path_of(s, item).text, d);
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n; ++j) {
-        if (!(is_named(s, i, one) && is_named(s, j, two)) && !(is_named(s, i, two) && is_named(s, j, one))) continue;
-        if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) touches_itself[i] = true;
-        is_named_pair[i * n + j] |= !is_material(s, one) && !is_material(s, two);
-        if (!isnan(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness, source[i * n + j] = 1 + k;
-        if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
-        if (isfinite(p->restitution) && i <= j && touch_on_grid(s, i, j))
-          diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution",
-                                "\"%s\" and \"%s\": contact with a continuum "
-                                "has no restitution; remove it",
-                                s->bodies[i].name, s->bodies[j].name);
-        if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
-        s->laws[i * n + j].never_touch = !p->contact;
-        if (p->initial_overlap >= 0) set_overlap(p->initial_overlap, &s->laws[i * n + j]);
-        if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
-      }
+  int32_t                of[2];
+  slot_flags            *flag;
+  bool                  *is_listed;
+  const contact_options *c     = s->options->contact;
+  const document_node   *where = document_find(s->options->root, "contact");
+  PetscCall(create_classes(s));
+  const int64_t n = s->pairs->n_slots;
+  PetscCall(MEMORY_ALLOC("scene", ARRAY(flag, n), ARRAY(source, n), ARRAY(is_listed, n), ARRAY(s->laws, n)));
+  for (int64_t k = 0; k < n; ++k) {
+    s->laws[k] = law_of(s, c->stiffness, c->friction, c->restitution);
+    set_overlap(c->initial_overlap, &s->laws[k]);
+    if (!pair_example(s->pairs, s->n_bodies, k, of)) continue;
+    if (touch_on_grid(s, of[0], of[1])) s->laws[k].friction = INFINITY;
+    scene_wall_law(s, of[0], of[1], &s->laws[k]);
   }
-  const document_node *where = document_find(s->options->root, "contact");
+  apply_pairs(s, flag, source, is_listed, d);
   check_restitution(s, c->restitution, where, "contact", d);
   if (!where) where = s->options->root;
-  for (int i = 0; i < n; ++i)
-    for (int j = i; j < n; ++j) {
-      contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
-      const bool   is_off = law->never_touch;
-      if (!is_off && is_named_pair[i * n + j]) check_undetected(s, i, j, where, d);
-      if (is_off || !can_touch(s, i, j) || (i == j && !touches_itself[i]) ||
-          (are_parts_of_one_body(s, i, j) && !is_named_pair[i * n + j])) {
-        law->stiffness = same->stiffness = 0.0;
-        law->friction = same->friction = 0.0;
-        law->never_touch = same->never_touch = true;
-        source[i * n + j] = source[j * n + i] = -1;
-      }
-    }
-  PetscCall(set_auto_stiffness(s, source, d, &suggested));
+  pair_visit v = {.s = s, .source = source, .where = where, .d = d, .hint = hint};
+  for (int64_t k = 0; k < n; ++k)
+    is_listed[k] =
+        pair_example(s->pairs, s->n_bodies, k, of) && !s->laws[k].never_touch && flag[k].is_named_pair && is_undetected(s, of[0], of[1]);
+  pair_classes_visit(s->pairs, is_listed, visit_undetected, &v);
+  for (int64_t k = 0; k < n; ++k) {
+    contact_law *law = &s->laws[k];
+    if (pair_example(s->pairs, s->n_bodies, k, of) && !law->never_touch && can_touch(s, of[0], of[1]) &&
+        (of[0] != of[1] || flag[k].touches_itself) && (!are_parts_of_one_body(s, of[0], of[1]) || flag[k].is_named_pair))
+      continue;
+    law->stiffness = law->friction = 0.0;
+    law->never_touch               = true;
+    source[k]                      = -1;
+  }
+  PetscCall(set_auto_stiffness(s, source, is_listed, d, &suggested));
   if (isfinite(suggested))
     snprintf(hint, sizeof hint, "%.2g N/m limits the static penetration to 1 %% of the smaller body or spacing; ", suggested);
-  for (int i = 0; i < n; ++i)
-    for (int j = i; j < n; ++j) {
-      contact_law *law = &s->laws[i * n + j];
-      if (source[i * n + j] < 0) continue;
-      if (is_rigid(s)) check_detector(s, i, j, where, d);
-      else if (law->stiffness > 0.0) check_spring_nodes(s, i, j, where, d), check_spring_nodes(s, j, i, where, d);
-      if (isnan(law->stiffness) && !is_rigid(s)) {
-        diagnostics_add(d, where->mark, "contact.stiffness",
-                        "missing: \"%s\" and \"%s\" may touch; %sgive a stiffness in N/m or auto, for all pairs or for this pair, or "
-                        "contact: false for this pair",
-                        s->bodies[i].name, s->bodies[j].name, hint);
-      } else if ((law->stiffness > 0 || is_rigid(s)) && isnan(law->friction)) {
-        diagnostics_add(d, where->mark, "contact.friction",
-                        "missing: \"%s\" and \"%s\" may touch; give a coefficient of friction, for all pairs or for this pair",
-                        s->bodies[i].name, s->bodies[j].name);
-      }
-    }
-  MEMORY_FREE(&touches_itself, &is_named_pair, &source);
+  for (int64_t k = 0; k < n; ++k)
+    is_listed[k] = source[k] >= 0 && pair_example(s->pairs, s->n_bodies, k, of) && is_missing(s, of[0], of[1]);
+  v.n = 0;
+  pair_classes_visit(s->pairs, is_listed, report_missing, &v);
+  MEMORY_FREE(&flag, &source, &is_listed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -985,15 +1136,25 @@ static bool starts_across(const rigid_body *b, const convex_solid *side)
   return least < -ACROSS * b->radius;
 }
 
+static unsigned scene_sides_of(const scene *s, int i)
+{
+  const rigid_body *b    = dynamic_rigid_body(s, i);
+  unsigned          bits = 0;
+  for (int wall = s->n_bodies - 1, k = 0; wall >= 0 && scene_is_wall(s, wall); --wall, ++k) {
+    int n;
+    if (wall == i || (b && !starts_across(b, s->bodies[wall].body->ops->solids(s->bodies[wall].body, &n)))) bits |= 1u << k;
+  }
+  return bits;
+}
+
 static void scene_wall_law(const scene *s, int i, int j, contact_law *law)
 {
   const int wall = scene_is_wall(s, i) ? i : j, other = wall == i ? j : i;
   if (!scene_is_wall(s, wall)) return;
   int                 n;
-  const rigid_body   *b    = dynamic_rigid_body(s, other);
   const convex_solid *side = s->bodies[wall].body->ops->solids(s->bodies[wall].body, &n);
   int                 axis = 0;
   while (side->normal[axis] == 0.0) ++axis;
-  law->never_touch = !b || starts_across(b, side);
+  law->never_touch = other == wall || !(scene_sides_of(s, other) & scene_sides_of(s, wall));
   if (s->options->mac->walls->side[axis][side->normal[axis] < 0.0] == MAC_WALL_SMOOTH || isnan(law->friction)) law->friction = 0.0;
 }

@@ -31,20 +31,28 @@ struct scene {
   body_world           world;        /* data shared by bodies */
   double               length_scale; /* smallest grid spacing or body size, for contact margins [m] */
   /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. */
-  int    n_systems;
-  body **systems;
+  int                 n_systems;
+  body              **systems;
+  struct rigid_table *rigid; /* state of all dynamic rigid bodies, rigid_table.h */
   /* Data for contact detection. */
   int             n_frames, n_sources, n_objects;
   contact_source *sources;
   contact_object *objects;
   int             n_meshes;
   contact_mesh   *meshes;      /* surfaces of triangles */
-  contact_law    *laws;        /* [n_bodies][n_bodies] symmetric */
+  pair_classes   *pairs;       /* classes of bodies with equal contact properties */
+  contact_law    *laws;        /* [n_slots] of `pairs`, symmetric; see scene_law */
   double      *auto_stiffness; /* [1 + n of contact.pairs] value of contact.stiffness and of each entry that is `auto` [N/m]; NaN: given */
   field_table *fields;         /* fields of bodies; the formulation adds its own */
   struct scene_overlaps *overlaps; /* scene_overlaps.h; of the start of the run, then of the last accepted step */
   warning_list          *warnings; /* of checks of the scene, of the formulation and of the run */
 };
+
+/* Contact law of bodies a and b. */
+static inline const contact_law *scene_law(const scene *s, int32_t a, int32_t b)
+{
+  return &s->laws[pair_slot(s->pairs, s->n_bodies, a, b)];
+}
 
 /* Build a scene and borrow its options. Errors about the job go to `d`; then *out is NULL and the return value is still 0.
  * comm: must have one process today. */

@@ -2,6 +2,7 @@
 #include "sim/scene/scene_intersections.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "geometry/primitive/orient3d.h"
 #include "geometry/primitive/winding.h"
 #include <string.h>
@@ -16,9 +17,9 @@ static PetscErrorCode create(const scene *s, bool all_selves, scene_intersection
   *out = f;
   PetscCall(scene_surfaces_create(s, &f->surfaces));
   const int64_t n = f->surfaces->n_bodies;
-  PetscCall(MEMORY_ALLOC("intersections", ARRAY(f->x, 3 * f->surfaces->n_vertices), ARRAY(f->can_touch, n * n)));
-  if (n > 0) memcpy(f->can_touch, f->surfaces->can_touch, (size_t)(n * n) * sizeof *f->can_touch);
-  for (int64_t i = 0; i < n && all_selves; ++i) f->can_touch[i * n + i] |= !f->surfaces->is_rigid[i];
+  PetscCall(memory_alloc("intersections", 3 * f->surfaces->n_vertices, sizeof *f->x, &f->x));
+  PetscCall(memory_copy("intersections", s->pairs->n_slots, sizeof *f->can_touch, f->surfaces->can_touch, &f->can_touch));
+  for (int32_t i = 0; i < n && all_selves; ++i) f->can_touch[pair_slot(s->pairs, n, i, i)] |= !f->surfaces->is_rigid[i];
   broad_phase_surfaces all = scene_surfaces_broad(f->surfaces);
   all.can_touch            = f->can_touch;
   PetscCall(intersections_create(&all, &f->finder));
@@ -56,7 +57,8 @@ static int64_t count_vertices_beyond(const scene_intersections *f, int i, const 
   const scene_surfaces *all = f->surfaces;
   int64_t               n   = 0;
   for (int64_t k = 0; k < all->n_vertices; ++k) {
-    if (!f->can_touch[(int64_t)all->body[k] * all->n_bodies + i] || orient3d_plane_side(normal, point, f->x + 3 * k) >= 0) continue;
+    if (!f->can_touch[pair_slot(all->pairs, all->n_bodies, all->body[k], i)] || orient3d_plane_side(normal, point, f->x + 3 * k) >= 0)
+      continue;
     if (out) out[n] = (scene_vertex_beyond){(int32_t)k, i};
     ++n;
   }
@@ -196,8 +198,58 @@ static int64_t vertex_within(const scene_intersections *f, const int32_t *root, 
   return -1;
 }
 
+/* All pairs of bodies with intersections, in ascending order of (a, b), a <= b. */
+typedef struct {
+  int64_t             n;
+  uint64_t           *key; /* [n] */
+  pair_intersections *of;  /* [n] */
+} pair_list;
+
+static uint64_t pair_key_of(int32_t a, int32_t b) { return (uint64_t)(a < b ? a : b) << 32 | (uint64_t)(a < b ? b : a); }
+
+/* NULL: the two bodies have no intersections. */
+static pair_intersections *pair_of(const pair_list *p, int32_t a, int32_t b)
+{
+  const uint64_t key = pair_key_of(a, b);
+  int64_t        lo = 0, hi = p->n;
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (p->key[mid] < key) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < p->n && p->key[lo] == key ? &p->of[lo] : NULL;
+}
+
+static void bodies_of(const scene_intersections *f, const intersection *i, int32_t of[2])
+{
+  of[0] = f->surfaces->body[f->surfaces->edge[2 * (int64_t)i->edge]],
+  of[1] = f->surfaces->body[f->surfaces->triangle[3 * (int64_t)i->triangle]];
+}
+
+static PetscErrorCode list_pairs(const scene_intersections *f, int64_t n, const intersection *list, int64_t n_beyond,
+                                 const scene_vertex_beyond *sunk, pair_list *p)
+{
+  int32_t *order;
+  PetscFunctionBegin;
+  *p = (pair_list){0};
+  PetscCall(MEMORY_ALLOC("intersections", ARRAY(p->key, n + n_beyond), ARRAY(order, n + n_beyond)));
+  for (int64_t i = 0; i < n + n_beyond; ++i) {
+    int32_t of[2];
+    if (i < n) bodies_of(f, &list[i], of);
+    else of[0] = f->surfaces->body[sunk[i - n].vertex], of[1] = sunk[i - n].body;
+    p->key[i] = pair_key_of(of[0], of[1]);
+  }
+  const PetscErrorCode code = sort_keys(n + n_beyond, 64, p->key, order);
+  memory_free(&order);
+  PetscCall(code);
+  for (int64_t i = 0; i < n + n_beyond; ++i)
+    if (i == 0 || p->key[i] != p->key[p->n - 1]) p->key[p->n++] = p->key[i];
+  PetscCall(memory_alloc("intersections", p->n, sizeof *p->of, &p->of));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Report bodies that are completely inside another solid. */
-static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const pair_intersections *pair, diagnostics *d)
+static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const pair_list *pairs, diagnostics *d)
 {
   const document_node *bodies = document_find(s->options->root, "bodies");
   const int            n      = s->n_bodies;
@@ -209,9 +261,7 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
     double box[6];
     compute_bounding_box(f, b, box);
     for (int a = 0; a < n && is_closed(f->surfaces, b); ++a) {
-      if (a == b || !f->can_touch[a * n + b] || s->laws[(int64_t)a * n + b].may_overlap ||
-          (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0))
-        continue;
+      if (a == b || !f->can_touch[pair_slot(s->pairs, n, a, b)] || scene_law(s, a, b)->may_overlap || pair_of(pairs, a, b)) continue;
       const int64_t k     = vertex_within(f, root, box, a, b);
       const int     whole = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
       char          path[300];
@@ -228,40 +278,36 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static pair_intersections *pair_of(const scene *s, pair_intersections *pair, int32_t a, int32_t b)
-{
-  return &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
-}
-
 PetscErrorCode scene_intersections_check(const scene *s, diagnostics *d)
 {
   scene_intersections       *f;
   const intersection        *list;
   const scene_vertex_beyond *sunk;
   int64_t                    n, n_beyond, bad;
-  pair_intersections        *pair;
+  pair_list                  pairs;
   PetscFunctionBegin;
   PetscCall(create(s, false, &f));
   PetscCall(scene_intersections_find(f, s, 0.0, &bad, &n, &list));
   PetscCall(scene_intersections_beyond(f, s, 0.0, &n_beyond, &sunk));
-  PetscCall(memory_alloc("intersections", n + n_beyond > 0 ? (int64_t)s->n_bodies * s->n_bodies : 0, sizeof *pair, &pair));
+  PetscCall(list_pairs(f, n, list, n_beyond, sunk, &pairs));
   for (int64_t i = 0; i < n; ++i) {
-    const int32_t       e = f->surfaces->edge[2 * (int64_t)list[i].edge], t = f->surfaces->triangle[3 * (int64_t)list[i].triangle];
-    pair_intersections *m = pair_of(s, pair, f->surfaces->body[e], f->surfaces->body[t]);
+    int32_t of[2];
+    bodies_of(f, &list[i], of);
+    pair_intersections *m = pair_of(&pairs, of[0], of[1]);
     ++m->n;
     describe(s, f, &list[i], m);
   }
   for (int64_t i = 0; i < n_beyond; ++i) {
-    pair_intersections *m = pair_of(s, pair, f->surfaces->body[sunk[i].vertex], sunk[i].body);
+    pair_intersections *m = pair_of(&pairs, f->surfaces->body[sunk[i].vertex], sunk[i].body);
     ++m->n_beyond;
     describe_vertex_beyond(s, f, &sunk[i], m);
   }
-  for (int a = 0; a < s->n_bodies && pair; ++a)
-    for (int b = a; b < s->n_bodies; ++b)
-      if (pair_of(s, pair, a, b)->n_shown > 0 && !s->laws[(int64_t)a * s->n_bodies + b].may_overlap)
-        report_pair(s, a, b, pair_of(s, pair, a, b), d);
-  PetscCall(check_within(s, f, pair, d));
-  memory_free(&pair);
+  for (int64_t i = 0; i < pairs.n; ++i) {
+    const int32_t a = (int32_t)(pairs.key[i] >> 32), b = (int32_t)(pairs.key[i] & UINT32_MAX);
+    if (!scene_law(s, a, b)->may_overlap) report_pair(s, a, b, &pairs.of[i], d);
+  }
+  PetscCall(check_within(s, f, &pairs, d));
+  MEMORY_FREE(&pairs.key, &pairs.of);
   scene_intersections_destroy(&f);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

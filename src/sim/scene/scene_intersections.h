@@ -10,7 +10,7 @@
 typedef struct scene_intersections {
   scene_surfaces             *surfaces;
   intersections              *finder;
-  bool                       *can_touch; /* [n_bodies][n_bodies] pairs that may touch */
+  bool                       *can_touch; /* [n_slots] of scene.pairs: pairs that may touch */
   double                     *x;         /* [n_vertices][3] positions of the last search */
   int64_t                     capacity;
   struct scene_vertex_beyond *sunk; /* result of scene_intersections_beyond */

@@ -54,7 +54,7 @@ static double chord_of(const scene *s, int i)
 /* Depth up to which an overlap is not reported. */
 static PetscErrorCode tolerance_of(const scene *s, const scene_overlap *p, double *tolerance)
 {
-  const contact_law *law  = &s->laws[(int64_t)p->a * s->n_bodies + p->b];
+  const contact_law *law  = scene_law(s, p->a, p->b);
   const double       size = fmin(scene_overlaps_size(s->overlaps, p->a), scene_overlaps_size(s->overlaps, p->b));
   const double       g = v3_norm(s->gravity), dt = s->options->time->step;
   double             m_a, m_b;
@@ -96,7 +96,7 @@ static void report_overlap(const scene *s, const scene_overlap *p, diagnostics *
   const int   whole = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
   const char *one = s->bodies[a].name, *two = s->bodies[b].name;
   char        path[300], remedy[300] = "contact.initial_overlap: permit"; /* for bodies that share a grid, without a law of their own */
-  if (!s->laws[(int64_t)a * s->n_bodies + b].never_touch)
+  if (!scene_law(s, a, b)->never_touch)
     snprintf(remedy, sizeof remedy, "contact.pairs: [{between: [%.90s, %.90s], initial_overlap: permit}]", one, two);
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
   diagnostics_add_under(d, scene_body_node(s, whole), path, NULL,
@@ -115,7 +115,7 @@ PetscErrorCode scene_overlap_check(const scene *s, diagnostics *d)
   for (int64_t k = 0; k < n; ++k) {
     const scene_overlap *p         = &list[k];
     double               tolerance = 0.0;
-    if (s->laws[(int64_t)p->a * s->n_bodies + p->b].may_overlap || are_joined(s, p->a, p->b)) continue;
+    if (scene_law(s, p->a, p->b)->may_overlap || are_joined(s, p->a, p->b)) continue;
     if (s->options->formulation->touches_on_grid && s->bodies[p->a].frame >= 0 && s->bodies[p->b].frame >= 0)
       continue; /* checked by monolith.c */
     if (s->options->formulation->checks_surfaces && has_surface(s, p->a) && has_surface(s, p->b)) continue;

@@ -15,9 +15,7 @@ struct scene_overlaps {
   int64_t        n, capacity, n_before, before_capacity;
   scene_overlap *list, *before; /* of the last search; of the search before */
   overlap_scene  scene;
-  int64_t        n_rest;
-  int32_t       *rest_pair;                   /* [n_rest][2] */
-  double        *rest_depth, *rest_reduction; /* [n_rest] */
+  contact_rests  rest;
 };
 
 PetscErrorCode scene_overlaps_create(const overlap_scene *s, body *const *bodies, scene_overlaps **out)
@@ -41,7 +39,7 @@ void scene_overlaps_destroy(scene_overlaps **out)
   scene_overlaps *o = *out;
   for (int i = 0; i < o->n_bodies && o->shape; ++i) overlap_shape_clear(&o->shape[i]);
   for (int k = 0; k < 6; ++k) memory_free(&o->box[k]);
-  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->before, &o->rest_pair, &o->rest_depth, &o->rest_reduction,
+  MEMORY_FREE(&o->shape, &o->bounded, &o->unbounded, &o->is_used, &o->list, &o->before, &o->rest.pair, &o->rest.depth, &o->rest.reduction,
               out);
 }
 
@@ -50,9 +48,14 @@ static bool is_on_grid(const scene_overlaps *o, int a, int b)
   return o->scene.touches_on_grid && !o->shape[a].b->ops->carrier != !o->shape[b].b->ops->carrier;
 }
 
+static const contact_law *law_of(const scene_overlaps *o, int a, int b)
+{
+  return &o->scene.law[pair_slot(o->scene.pairs, o->n_bodies, a, b)];
+}
+
 static bool may_touch(const scene_overlaps *o, int a, int b, bool is_initial)
 {
-  const contact_law *law = &o->scene.law[(int64_t)a * o->n_bodies + b];
+  const contact_law *law = law_of(o, a, b);
   if (is_initial && a != b && o->shape[a].particles && o->shape[b].particles) return true; /* contact through the grid, without a law */
   if (law->never_touch || law->stiffness == 0.0) return false;
   return is_initial || !is_on_grid(o, a, b);
@@ -227,28 +230,20 @@ double scene_overlaps_size(const scene_overlaps *o, int i) { return o->shape[i].
 bool   scene_overlaps_has_particles(const scene_overlaps *o, int i) { return o->shape[i].particles != NULL; }
 bool   scene_overlaps_has_fibres(const scene_overlaps *o, int i) { return o->shape[i].fibres.n_segments > 0; }
 
+/* Overlap of two bodies in the last search; NULL: none. */
+static const scene_overlap *find_overlap(const scene_overlaps *o, int a, int b)
+{
+  const scene_overlap key = {.a = a < b ? a : b, .b = a < b ? b : a};
+  return o->n > 0 ? bsearch(&key, o->list, (size_t)o->n, sizeof *o->list, compare_overlaps) : NULL;
+}
+
 /* ---- rest depths ---- */
 
-bool scene_overlaps_has_rest(const scene_overlaps *o) { return o->n_rest > 0; }
-
-static PetscErrorCode set_laws(void *context)
-{
-  const scene_overlaps *o = context;
-  const int64_t         n = o->n_bodies;
-  for (int64_t k = 0; k < o->n_rest; ++k) {
-    const int32_t *pair = o->rest_pair + 2 * k;
-    for (int side = 0; side < 2; ++side) {
-      contact_law *law    = &o->scene.law[pair[side] * n + pair[1 - side]];
-      law->rest_overlap   = o->rest_depth[k];
-      law->rest_reduction = o->rest_reduction[k];
-    }
-  }
-  return PETSC_SUCCESS;
-}
+const contact_rests *scene_overlaps_rests(const scene_overlaps *o) { return o->rest.n > 0 ? &o->rest : NULL; }
 
 static bool has_rest(const scene_overlaps *o, const scene_overlap *p)
 {
-  const contact_law *law = &o->scene.law[(int64_t)p->a * o->n_bodies + p->b];
+  const contact_law *law = law_of(o, p->a, p->b);
   return law->may_overlap && !law->is_preloaded;
 }
 
@@ -256,46 +251,39 @@ PetscErrorCode scene_overlaps_begin(scene_overlaps *o, field_table *fields)
 {
   field_group *group;
   PetscFunctionBegin;
-  for (int64_t k = 0; k < o->n; ++k) o->n_rest += has_rest(o, &o->list[k]);
-  if (o->n_rest == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MEMORY_ALLOC("rest overlaps", ARRAY(o->rest_pair, 2 * o->n_rest), ARRAY(o->rest_depth, o->n_rest),
-                         ARRAY(o->rest_reduction, o->n_rest)));
+  for (int64_t k = 0; k < o->n; ++k) o->rest.n += has_rest(o, &o->list[k]);
+  if (o->rest.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("rest overlaps", ARRAY(o->rest.pair, 2 * o->rest.n), ARRAY(o->rest.depth, o->rest.n),
+                         ARRAY(o->rest.reduction, o->rest.n)));
   for (int64_t k = 0, r = 0; k < o->n; ++k) {
     if (!has_rest(o, &o->list[k])) continue;
-    o->rest_pair[2 * r] = o->list[k].a, o->rest_pair[2 * r + 1] = o->list[k].b;
-    o->rest_depth[r++] = o->list[k].at.depth;
+    o->rest.pair[2 * r] = o->list[k].a, o->rest.pair[2 * r + 1] = o->list[k].b;
+    o->rest.depth[r++] = o->list[k].at.depth;
   }
-  PetscCall(field_table_add_group(fields, "contact/rest_overlaps", FIELD_GROUP_PLAIN, &o->n_rest, o, &group));
-  group->restored = set_laws;
-  PetscCall(field_table_add(fields, group, "depth", "m", FIELD_F64, 1, &o->rest_depth, FIELD_CHECKPOINT,
+  PetscCall(field_table_add_group(fields, "contact/rest_overlaps", FIELD_GROUP_PLAIN, &o->rest.n, o, &group));
+  PetscCall(field_table_add(fields, group, "depth", "m", FIELD_F64, 1, &o->rest.depth, FIELD_CHECKPOINT,
                             "overlap at the start of the run that is not yet corrected"));
-  PetscCall(field_table_add(fields, group, "reduction", "m", FIELD_F64, 1, &o->rest_reduction, FIELD_CHECKPOINT,
+  PetscCall(field_table_add(fields, group, "reduction", "m", FIELD_F64, 1, &o->rest.reduction, FIELD_CHECKPOINT,
                             "reduction of this depth after the last step"));
-  PetscCall(set_laws(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void scene_overlaps_relax(scene_overlaps *o, double dt)
 {
-  if (o->n_rest == 0) return;
+  if (o->rest.n == 0) return;
   const double given = o->scene.overlap_correction_speed;
   const double speed = isfinite(given) ? given : o->scene.acceleration_scale * dt;
-  for (int64_t r = 0; r < o->n_rest; ++r) {
-    const int32_t *pair  = o->rest_pair + 2 * r;
-    double         depth = 0.0;
-    for (int64_t k = 0; k < o->n; ++k)
-      if (o->list[k].a == pair[0] && o->list[k].b == pair[1]) depth = o->list[k].at.depth;
-    const double before  = o->rest_depth[r];
-    o->rest_depth[r]     = fmax(0.0, fmin(before - speed * dt, depth));
-    o->rest_reduction[r] = before - o->rest_depth[r];
+  for (int64_t r = 0; r < o->rest.n; ++r) {
+    const scene_overlap *now    = find_overlap(o, o->rest.pair[2 * r], o->rest.pair[2 * r + 1]);
+    const double         depth  = now ? now->at.depth : 0.0;
+    const double         before = o->rest.depth[r];
+    o->rest.depth[r]            = fmax(0.0, fmin(before - speed * dt, depth));
+    o->rest.reduction[r]        = before - o->rest.depth[r];
   }
-  (void)set_laws(o);
 }
 
 double scene_overlaps_reduction(const scene_overlaps *o, int a, int b)
 {
-  const int32_t low = a < b ? a : b, high = a < b ? b : a;
-  for (int64_t k = 0; k < o->n; ++k)
-    if (o->list[k].a == low && o->list[k].b == high) return fmax(0.0, o->list[k].before - o->list[k].at.depth);
-  return 0.0;
+  const scene_overlap *found = find_overlap(o, a, b);
+  return found ? fmax(0.0, found->before - found->at.depth) : 0.0;
 }

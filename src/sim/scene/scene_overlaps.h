@@ -14,11 +14,12 @@ typedef struct {
 
 /* Properties of the scene. */
 typedef struct {
-  int          n_bodies;
-  contact_law *law;                                          /* [n_bodies][n_bodies] borrowed; rest_overlap is written */
-  bool         has_thick_fibres;                             /* false: contact acts on the axes of fibres */
-  bool         touches_on_grid;                              /* bodies with a carrier are in contact with others on the grid */
-  double       overlap_correction_speed, acceleration_scale; /* m/s, NaN: not given; m/s^2 */
+  int                 n_bodies;
+  const pair_classes *pairs;                                        /* borrowed; NULL: law is [n_bodies][n_bodies] */
+  const contact_law  *law;                                          /* [n_slots] borrowed */
+  bool                has_thick_fibres;                             /* false: contact acts on the axes of fibres */
+  bool                touches_on_grid;                              /* bodies with a carrier are in contact with others on the grid */
+  double              overlap_correction_speed, acceleration_scale; /* m/s, NaN: not given; m/s^2 */
 } overlap_scene;
 
 typedef struct scene_overlaps scene_overlaps;
@@ -28,7 +29,7 @@ void           scene_overlaps_destroy(scene_overlaps **o); /* accepts NULL */
 /* Find all overlaps between two steps at time t: *list [*n], ascending by (a, b), depth > 0; owned by o until the next call.
  *   is_initial  search thoroughly, including pairs that are in contact on a grid, and with positions of all overlaps */
 PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial, int64_t *n, const scene_overlap **list);
-/* Rest depths of contact springs (contact_law.rest_overlap), so that an overlap that the job permits at the start does not store energy.
+/* Rest depths of contact springs (contact_rests), so that an overlap that the job permits at the start does not store energy.
  * scene_overlaps_begin: register the overlaps of the last search whose pairs may overlap without preload, with their depth as rest depth, in the field table
  * (group "contact/rest_overlaps", checkpoints). scene_overlaps_relax: after a step of length dt that ended with the last search, reduce each
  * rest depth by speed dt, and to the present depth. speed: contact.overlap_correction_speed, or acceleration_scale dt. */
@@ -36,8 +37,8 @@ PetscErrorCode scene_overlaps_begin(scene_overlaps *o, field_table *fields);
 void           scene_overlaps_relax(scene_overlaps *o, double dt);
 /* Bodies a and b whose overlap the job permits: reduction of the overlap since the search before the last one, at least 0 [m]. */
 double scene_overlaps_reduction(const scene_overlaps *o, int a, int b);
-/* True if some pair had a permitted overlap at the start. */
-bool scene_overlaps_has_rest(const scene_overlaps *o);
+/* Rest depths of the current step; NULL: no pair had a permitted overlap at the start. */
+const contact_rests *scene_overlaps_rests(const scene_overlaps *o);
 /* Results of the last search. */
 int64_t scene_overlaps_list(const scene_overlaps *o, const scene_overlap **list);
 /* Largest depth of body `on` and body `with`; -1: any body. 0 if they do not overlap. */

@@ -3,19 +3,28 @@
 #include "core/key_text.h"
 #include "core/math3.h"
 #include "core/memory.h"
+#include "core/sort.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/particles/particles.h"
 #include "discretize/rigid/rigid_body.h"
 #include "geometry/convex/convex_pose.h"
 #include "geometry/convex/convex_solid.h"
+#include "geometry/primitive/box_tree.h"
 #include "sim/scene/contact_stiffness.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* The scene that is being checked. */
 typedef struct {
   scene       *s;
   body_survey *body; /* [n_bodies] */
-  double       down[3], g, dt, end;
+  double       down[3], g, dt, end, least_size;
+  /* Bodies on which others can fall: a tree of the bounds along two horizontal directions and gravity, and bodies without such bounds. */
+  double   side[2][3];
+  int32_t *bounded, *unbounded, *plane; /* [n_bounded], [n_unbounded], [n_planes]; plane: obstacles with half-spaces */
+  int      n_bounded, n_unbounded, n_planes;
+  double  *box[6]; /* [n_bounded] */
+  box_tree tree;
 } subject;
 
 static const char *path_of(const subject *c, int i, size_t size, char *path)
@@ -44,7 +53,7 @@ static const char *limited(const subject *c, const char *code, const char *of)
 /* Contact of the two is possible. */
 static bool may_touch(const subject *c, int i, int j)
 {
-  const contact_law *law = &c->s->laws[i * c->s->n_bodies + j];
+  const contact_law *law = scene_law(c->s, i, j);
   return i != j && !law->never_touch;
 }
 
@@ -82,12 +91,13 @@ static PetscErrorCode check_behind_planes(const subject *c, int i)
   PetscFunctionBegin;
   if (!c->body[i].is_free || c->body[i].n_points == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(body_survey_points(c->s->bodies[i].body, &n, &x));
-  for (int j = 0; j < c->s->n_bodies; ++j) {
+  for (int q = 0; q < c->n_planes; ++q) {
+    const int           j        = c->plane[q];
     int                 n_solids = 0;
     const convex_solid *solid    = half_spaces(c, j, &n_solids);
     for (int k = 0; k < n_solids; ++k) {
       double normal[3], offset, highest = -INFINITY;
-      if (solid[k].kind != CONVEX_HALF_SPACE || c->s->laws[i * c->s->n_bodies + j].never_touch) continue;
+      if (solid[k].kind != CONVEX_HALF_SPACE || scene_law(c->s, i, j)->never_touch) continue;
       half_space_in_world(c, j, &solid[k], normal, &offset);
       for (int64_t p = 0; p < n; ++p) highest = fmax(highest, v3_dot(x + 3 * p, normal) - offset);
       if (highest >= 0.0) continue;
@@ -116,15 +126,30 @@ static void range_along(const body_survey *b, const double d[3], double *lo, dou
 /* Displacement along gravity during the run without contact. */
 static double fall_of(const subject *c, int i) { return v3_dot(c->body[i].v, c->down) * c->end + 0.5 * c->g * c->end * c->end; }
 
+/* Bodies with prescribed motion can be anywhere later. */
+static bool is_kinematic(const subject *c, int j)
+{
+  const rigid_body *r = c->s->bodies[j].body->ops->frame ? rigid_body_of(c->s->bodies[j].body) : NULL;
+  return r && r->kind == RIGID_KINEMATIC;
+}
+
+/* Horizontal distance of body i from a body on which it can fall. */
+static double drift_of(const subject *c, int i)
+{
+  const body_survey *a     = &c->body[i];
+  double             along = v3_dot(a->v, c->down), horizontal[3];
+  for (int k = 0; k < 3; ++k) horizontal[k] = a->v[k] - along * c->down[k];
+  return v3_norm(horizontal) * c->end + 0.1 * a->reach;
+}
+
 /* True if body i can hit body j on its fall: j is below or next to it within the distance, and the projections overlap. Bodies with prescribed
  * motion can be anywhere later, so they always count. */
 static bool falls_on(const subject *c, int i, int j, double fall)
 {
   const body_survey *a = &c->body[i], *b = &c->body[j];
-  double             side[2][3], horizontal[3], top_a, low_a, top_b, low_b;
+  double             horizontal[3], top_a, low_a, top_b, low_b;
   int                n_solids = 0;
-  const rigid_body  *r        = c->s->bodies[j].body->ops->frame ? rigid_body_of(c->s->bodies[j].body) : NULL;
-  if (r && r->kind == RIGID_KINEMATIC) return true;
+  if (is_kinematic(c, j)) return true;
   const convex_solid *solid = half_spaces(c, j, &n_solids);
   double              along = v3_dot(a->v, c->down);
   for (int k = 0; k < 3; ++k) horizontal[k] = a->v[k] - along * c->down[k];
@@ -138,19 +163,66 @@ static bool falls_on(const subject *c, int i, int j, double fall)
     if (v3_dot(normal, c->down) < 1e-3 && lo - offset < 0.1 * a->reach) return true; /* a wall next to it: wedged by friction */
   }
   if (n_solids > 0 && solid[0].kind == CONVEX_HALF_SPACE) return false;
-  v3_cross(side[0], c->down, fabs(c->down[0]) < 0.9 ? (const double[3]){1, 0, 0} : (const double[3]){0, 1, 0});
-  v3_scale(side[0], 1.0 / v3_norm(side[0]), side[0]);
-  v3_cross(side[1], c->down, side[0]);
-  const double drift = v3_norm(horizontal) * c->end + 0.1 * a->reach;
+  const double drift = drift_of(c, i);
   for (int k = 0; k < 2; ++k) {
     double lo_a, hi_a, lo_b, hi_b;
-    range_along(a, side[k], &lo_a, &hi_a);
-    range_along(b, side[k], &lo_b, &hi_b);
+    range_along(a, c->side[k], &lo_a, &hi_a);
+    range_along(b, c->side[k], &lo_b, &hi_b);
     if (hi_a + drift < lo_b || lo_a - drift > hi_b) return false;
   }
   range_along(a, c->down, &top_a, &low_a);
   range_along(b, c->down, &top_b, &low_b);
   return low_b > top_a - 0.1 * a->reach && top_b < low_a + fall;
+}
+
+/* Begin an iteration over the bounded bodies on which body i can fall, and some others. */
+static void walk_below(const subject *c, int i, double fall, box_walk *walk)
+{
+  const double drift = drift_of(c, i);
+  double       min[3], max[3];
+  for (int k = 0; k < 3; ++k) range_along(&c->body[i], k < 2 ? c->side[k] : c->down, &min[k], &max[k]);
+  for (int k = 0; k < 2; ++k) min[k] -= drift, max[k] += drift;
+  min[2] -= 0.1 * c->body[i].reach, max[2] += fall;
+  box_walk_begin(walk, &c->tree, min, max);
+}
+
+static PetscErrorCode create_subject(scene *s, subject *c)
+{
+  const int n = s->n_bodies;
+  PetscFunctionBegin;
+  *c   = (subject){.s = s, .dt = s->options->time->step, .end = s->options->time->end, .least_size = INFINITY};
+  c->g = body_survey_down(s->gravity, c->down);
+  v3_cross(c->side[0], c->down, fabs(c->down[0]) < 0.9 ? (const double[3]){1, 0, 0} : (const double[3]){0, 1, 0});
+  v3_scale(c->side[0], 1.0 / v3_norm(c->side[0]), c->side[0]);
+  v3_cross(c->side[1], c->down, c->side[0]);
+  PetscCall(scene_survey(s, &c->body));
+  PetscCall(MEMORY_ALLOC("plausibility", ARRAY(c->bounded, n), ARRAY(c->unbounded, n), ARRAY(c->plane, n)));
+  for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("plausibility", n, sizeof *c->box[k], &c->box[k]));
+  for (int i = 0; i < n; ++i) {
+    int                 n_solids   = 0;
+    const convex_solid *solid      = half_spaces(c, i, &n_solids);
+    bool                is_bounded = !is_kinematic(c, i), has_plane = false;
+    for (int k = 0; k < 3; ++k) {
+      double *lo = &c->box[k][c->n_bounded], *hi = &c->box[3 + k][c->n_bounded];
+      range_along(&c->body[i], k < 2 ? c->side[k] : c->down, lo, hi);
+      is_bounded = is_bounded && isfinite(*lo) && isfinite(*hi);
+    }
+    for (int k = 0; k < n_solids; ++k) has_plane = has_plane || solid[k].kind == CONVEX_HALF_SPACE;
+    if (has_plane) c->plane[c->n_planes++] = i;
+    if (is_bounded && !has_plane) c->bounded[c->n_bounded++] = i;
+    else c->unbounded[c->n_unbounded++] = i;
+    c->least_size = fmin(c->least_size, c->body[i].size);
+  }
+  PetscCall(box_tree_create(c->n_bounded, &c->tree));
+  box_tree_fit(&c->tree, c->box);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void clear_subject(subject *c)
+{
+  for (int k = 0; k < 6; ++k) memory_free(&c->box[k]);
+  box_tree_clear(&c->tree);
+  MEMORY_FREE(&c->body, &c->bounded, &c->unbounded, &c->plane);
 }
 
 /* The job gives material on a grid its own support: walls of the grid. */
@@ -161,24 +233,63 @@ static bool has_grid_walls(const subject *c, int i)
   return o->mac || (o->mpm && o->mpm->walls.n > 0);
 }
 
-/* Bodies without support fall through the whole scene. Support is transferred from body to body until nothing changes. */
+/* Whether supported body j supports body i. */
+static bool supports(const subject *c, const bool *is_supported, int i, int j, double fall)
+{
+  return is_supported[j] && may_touch(c, i, j) && (c->body[j].is_free || !c->s->bodies[j].kind->ops->parts) && falls_on(c, i, j, fall);
+}
+
+static bool find_support(const subject *c, const bool *is_supported, int i)
+{
+  const double fall = fmax(fall_of(c, i), 2.0 * c->body[i].reach);
+  box_walk     walk;
+  int32_t      found[BOX_TREE_WIDTH];
+  for (int k = 0; k < c->n_unbounded; ++k)
+    if (supports(c, is_supported, i, c->unbounded[k], fall)) return true;
+  walk_below(c, i, fall, &walk);
+  for (int m = box_walk_next(&walk, found); m > 0; m = box_walk_next(&walk, found))
+    for (int k = 0; k < m; ++k)
+      if (supports(c, is_supported, i, c->bounded[found[k]], fall)) return true;
+  return false;
+}
+
+typedef struct {
+  double  low; /* along gravity */
+  int32_t body;
+} low_body;
+
+static int compare_lows(const void *x, const void *y)
+{
+  const low_body *a = x, *b = y;
+  if (a->low != b->low) return a->low > b->low ? -1 : 1;
+  return (a->body > b->body) - (a->body < b->body);
+}
+
+/* Bodies without support fall through the whole scene. Support is transferred from body to body, the lowest first, until nothing changes. */
 static PetscErrorCode check_support(const subject *c)
 {
   const int n = c->s->n_bodies;
   bool     *is_supported;
+  low_body *order;
   PetscFunctionBegin;
   if (c->g == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MEMORY_ALLOC("plausibility", ARRAY(is_supported, n)));
+  PetscCall(MEMORY_ALLOC("plausibility", ARRAY(is_supported, n), ARRAY(order, n)));
+  for (int i = 0; i < n; ++i) {
+    double high;
+    range_along(&c->body[i], c->down, &high, &order[i].low);
+    order[i].body = i;
+  }
+  if (n > 1) qsort(order, (size_t)n, sizeof *order, compare_lows);
   for (int i = 0; i < n; ++i)
     is_supported[i] = !c->body[i].is_free || c->body[i].is_held || c->body[i].n_points == 0 || has_grid_walls(c, i);
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < n && !is_supported[i]; ++j) {
-        if (!is_supported[j] || !may_touch(c, i, j) || (!c->body[j].is_free && c->s->bodies[j].kind->ops->parts)) continue;
-        is_supported[i] = falls_on(c, i, j, fmax(fall_of(c, i), 2.0 * c->body[i].reach));
-        is_changed |= is_supported[i];
-      }
+    for (int k = 0; k < n; ++k) {
+      const int i = order[k].body;
+      if (is_supported[i]) continue;
+      is_supported[i] = find_support(c, is_supported, i);
+      is_changed |= is_supported[i];
+    }
   }
   for (int i = 0; i < n; ++i)
     if (!is_supported[i] && fall_of(c, i) > 4.0 * c->body[i].reach)
@@ -186,7 +297,7 @@ static PetscErrorCode check_support(const subject *c)
           c->s->warnings, "unsupported-body", limited(c, "unsupported-body", PATH(i)),
           "nothing is below it: it falls %.3g m during the run of %g s; add an obstacle, or ignore this warning if a free fall is intended",
           fall_of(c, i), c->end);
-  memory_free(&is_supported);
+  MEMORY_FREE(&is_supported, &order);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,6 +317,7 @@ static void check_speed(const subject *c, int i)
                      speed * c->dt, c->dt, b->spacing, 0.5 * b->spacing / speed);
     return;
   }
+  if (!(speed * c->dt > 0.5 * c->least_size)) return; /* of any body */
   for (int j = 0; j < c->s->n_bodies; ++j) {
     if (!may_touch(c, i, j) || (!is_spring(c) && !c->body[j].is_free)) continue;
     if (other < 0) other = i;
@@ -254,29 +366,46 @@ static const double SOFT     = 0.1; /* static penetration over size of the small
 static const double STIFF    = 1e9; /* k step^2 / m */
 static const double RESOLVED = 0.2; /* step over sqrt(m/k) with a coefficient of restitution, see contact.restitution */
 
-static void check_stiffness(const subject *c, int i, int j)
+enum { IS_SOFT = 1, IS_STIFF = 2, IS_UNRESOLVED = 4 };
+/* Warnings about the stiffness of a pair as bits. */
+static unsigned stiffness_warnings(const subject *c, int i, int j)
 {
-  const contact_law *law     = &c->s->laws[i * c->s->n_bodies + j];
+  const contact_law *law     = scene_law(c->s, i, j);
   const int          carried = contact_carried_body(c->body, i, j);
   const double       h = fmin(c->body[i].size, c->body[j].size), k = law->stiffness;
-  if (carried < 0 || !(k > 0.0) || c->body[carried].n_points == 0) return;
+  unsigned           found = 0;
+  if (carried < 0 || !(k > 0.0) || c->body[carried].n_points == 0) return 0;
+  const body_survey *b = &c->body[carried];
+  if (c->g > 0.0 && b->load / ((double)b->n_bottom * k) > SOFT * h) found |= IS_SOFT;
+  if (is_spring(c) && k * c->dt * c->dt > STIFF * (b->mass / (double)b->n_bottom)) found |= IS_STIFF;
+  if (is_spring(c) && law->restitution > 0.0 && c->dt > RESOLVED * sqrt(b->mass / ((double)b->n_bottom * k))) found |= IS_UNRESOLVED;
+  return found;
+}
+
+static void check_stiffness(const subject *c, int i, int j)
+{
+  const contact_law *law     = scene_law(c->s, i, j);
+  const int          carried = contact_carried_body(c->body, i, j);
+  const double       h = fmin(c->body[i].size, c->body[j].size), k = law->stiffness;
+  const unsigned     found = stiffness_warnings(c, i, j);
+  if (!found) return;
   const body_survey *b = &c->body[carried];
   const double       m = b->mass / (double)b->n_bottom, depth = b->load / ((double)b->n_bottom * k),
                suggested = contact_stiffness_of(c->body, i, j);
-  if (c->g > 0.0 && depth > SOFT * h)
+  if (found & IS_SOFT)
     warning_list_add(c->s->warnings, "soft-contact", limited(c, "soft-contact", PAIR(i, j)),
                      "a load of %.3g N on %lld contact points of stiffness %.3g N/m gives a static penetration of %.2g m, %.0f %% of the "
                      "smaller extent %.3g m; "
                      "%.2g N/m limits it to 1 %%",
                      b->load, (long long)b->n_bottom, k, depth, fmin(999.0, 100.0 * depth / h), h,
                      isfinite(suggested) ? suggested : 100.0 * k * depth / h);
-  if (is_spring(c) && k * c->dt * c->dt > STIFF * m)
+  if (found & IS_STIFF)
     warning_list_add(c->s->warnings, "stiff-contact", limited(c, "stiff-contact", PAIR(i, j)),
                      "the stiffness %.3g N/m times step^2 exceeds the mass per contact point %.2g kg by a factor of %.1g, which the linear "
                      "solver cannot resolve; "
                      "%.2g N/m limits the static penetration to 1 %%",
                      k, m, k * c->dt * c->dt / m, suggested);
-  if (is_spring(c) && law->restitution > 0.0 && c->dt > RESOLVED * sqrt(b->mass / ((double)b->n_bottom * k)))
+  if (found & IS_UNRESOLVED)
     warning_list_add(c->s->warnings, "step-contact", limited(c, "step-contact", PAIR(i, j)),
                      "the step %g s does not resolve a collision of duration sqrt(m/k) = %.2g s, so the coefficient of restitution %g is "
                      "not attained; choose a "
@@ -453,6 +582,97 @@ static void check_time(const subject *c)
                      t->end / t->step, t->end, t->step);
 }
 
+/* --- pairs --------------------------------------------------------------------------------------------------------- */
+
+/* Pairs that may deserve a warning. */
+typedef struct {
+  const subject *c;
+  int64_t        n, capacity;
+  uint64_t      *key; /* [n] body i << 32 | body j, i < j */
+  PetscErrorCode code;
+} pair_list;
+
+/* Further pairs are not examined. */
+enum { MAX_PAIRS_LISTED = 1000000 };
+
+static bool list_pair(void *context, int32_t i, int32_t j)
+{
+  pair_list *l = context;
+  l->code      = memory_reserve("plausibility", l->n + 1, sizeof *l->key, &l->capacity, &l->key);
+  if (l->code || i == j) return !l->code;
+  l->key[l->n++] = (uint64_t)(i < j ? i : j) << 32 | (uint64_t)(i < j ? j : i);
+  return l->n < MAX_PAIRS_LISTED;
+}
+
+static bool list_stiffness(void *context, int32_t i, int32_t j)
+{
+  pair_list *l = context;
+  return stiffness_warnings(l->c, i < j ? i : j, i < j ? j : i) ? list_pair(context, i, j) : true;
+}
+
+/* Bounds of a slot for its stiffness: whether the step can be too long for some pair. */
+static bool may_be_stiff(const subject *c, int64_t slot)
+{
+  const contact_law *law = &c->s->laws[slot];
+  const int32_t     *of[2];
+  int32_t            n[2];
+  double             lightest = INFINITY;
+  if (!is_spring(c)) return false;
+  pair_classes_members(c->s->pairs, slot, &n[0], &of[0], &n[1], &of[1]);
+  for (int side = 0; side < 2; ++side)
+    for (int32_t k = 0; k < n[side]; ++k) {
+      const body_survey *b = &c->body[of[side][k]];
+      if (b->is_free && b->mass > 0.0) lightest = fmin(lightest, b->mass / (double)b->n_bottom);
+    }
+  const double step2 = c->dt * c->dt * (1.0 + 1e-9);
+  return law->stiffness * step2 > STIFF * lightest || (law->restitution > 0.0 && law->stiffness * step2 > RESOLVED * RESOLVED * lightest);
+}
+
+/* List the pairs i < j for which check_pair can warn. Only pairs with a deformable body, and pairs whose static stiffness or step is critical by bounds
+ * of their classes, are examined. */
+static PetscErrorCode list_pairs(const subject *c, pair_list *l)
+{
+  const pair_classes *p = c->s->pairs;
+  bool               *is_listed;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("plausibility", p->n_slots, sizeof *is_listed, &is_listed));
+  for (int64_t slot = 0; slot < p->n_slots && !l->code; ++slot) {
+    const contact_law *law = &c->s->laws[slot];
+    int32_t            of[2];
+    if (!pair_example(p, p->n, slot, of) || of[0] == of[1] || law->never_touch) continue;
+    is_listed[slot] = !c->s->bodies[of[0]].body->ops->frame || !c->s->bodies[of[1]].body->ops->frame;
+    if (is_listed[slot] || !(law->stiffness > 0.0)) continue;
+    const double limit = may_be_stiff(c, slot) ? 0.0 : SOFT / CONTACT_STATIC_SHARE * law->stiffness * (1.0 - 1e-9);
+    l->code            = contact_stiffness_visit(c->body, p, slot, limit, list_stiffness, l);
+  }
+  if (!l->code) pair_classes_visit(p, is_listed, list_pair, l);
+  memory_free(&is_listed);
+  PetscCall(l->code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode check_pairs(const subject *c)
+{
+  pair_list l     = {.c = c};
+  int32_t  *order = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = list_pairs(c, &l);
+  if (!code) code = memory_alloc("plausibility", l.n, sizeof *order, &order);
+  if (!code) code = sort_keys(l.n, 64, l.key, order);
+  for (int64_t k = 0; k < l.n && !code; ++k) {
+    const int i = (int)(l.key[k] >> 32), j = (int)(l.key[k] & UINT32_MAX);
+    if (k > 0 && l.key[k] == l.key[k - 1]) continue;
+    check_stiffness(c, i, j);
+    check_contact_spacing(c, i, j);
+    check_contact_spacing(c, j, i);
+    check_contact_points(c, i, j);
+    check_contact_points(c, j, i);
+  }
+  MEMORY_FREE(&l.key, &order);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode check_all(subject *c)
 {
   const int n = c->s->n_bodies;
@@ -468,26 +688,17 @@ static PetscErrorCode check_all(subject *c)
     check_curvature(c, i);
   }
   PetscCall(check_support(c));
-  for (int i = 0; i < n; ++i)
-    for (int j = i + 1; j < n; ++j) {
-      if (!may_touch(c, i, j)) continue;
-      check_stiffness(c, i, j);
-      check_contact_spacing(c, i, j);
-      check_contact_spacing(c, j, i);
-      check_contact_points(c, i, j);
-      check_contact_points(c, j, i);
-    }
+  PetscCall(check_pairs(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode scene_check_plausibility(scene *s)
 {
-  subject c = {.s = s, .dt = s->options->time->step, .end = s->options->time->end};
+  subject c;
   PetscFunctionBegin;
-  c.g = body_survey_down(s->gravity, c.down);
-  PetscCall(scene_survey(s, &c.body));
-  const PetscErrorCode error = check_all(&c);
-  memory_free(&c.body);
+  PetscErrorCode error = create_subject(s, &c);
+  if (!error) error = check_all(&c);
+  clear_subject(&c);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -497,31 +708,44 @@ enum { MAX_LISTED = 20 };
 
 static PetscErrorCode describe_contacts(const subject *c, FILE *out)
 {
-  int     n = 0;
-  int64_t count;
+  int64_t  n = 0, count, capacity = 0;
+  int32_t *below __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
-  for (int i = 0; i < c->s->n_bodies; ++i)
-    for (int j = 0; j < c->s->n_bodies; ++j) {
-      if (!may_touch(c, i, j) || contact_carried_body(c->body, i, j) != i || c->body[i].n_points == 0) continue;
-      if (particles_of(c->s->bodies[i].body) || !falls_on(c, i, j, fmax(fall_of(c, i), 2.0 * c->body[i].reach))) continue;
+  for (int i = 0; i < c->s->n_bodies; ++i) {
+    const double fall    = fmax(fall_of(c, i), 2.0 * c->body[i].reach);
+    int64_t      n_below = c->n_unbounded;
+    box_walk     walk;
+    int32_t      found[BOX_TREE_WIDTH];
+    if (c->body[i].n_points == 0 || particles_of(c->s->bodies[i].body)) continue;
+    PetscCall(memory_reserve("plausibility", n_below, sizeof *below, &capacity, &below));
+    for (int k = 0; k < c->n_unbounded; ++k) below[k] = c->unbounded[k];
+    walk_below(c, i, fall, &walk);
+    for (int m = box_walk_next(&walk, found); m > 0; m = box_walk_next(&walk, found)) {
+      PetscCall(memory_reserve("plausibility", n_below + m, sizeof *below, &capacity, &below));
+      for (int k = 0; k < m; ++k) below[n_below++] = c->bounded[found[k]];
+    }
+    if (n_below > 1 && n < MAX_LISTED) qsort(below, (size_t)n_below, sizeof *below, sort_compare_int32);
+    for (int64_t k = 0; k < n_below; ++k) {
+      const int j = below[k];
+      if (!may_touch(c, i, j) || contact_carried_body(c->body, i, j) != i || !falls_on(c, i, j, fall)) continue;
       if (n++ >= MAX_LISTED) continue;
       PetscCall(predict_points(c, i, j, &count));
       fprintf(out, "%s%s on %s %lld", n == 1 ? "  predicted contact points at rest: " : ", ", c->s->bodies[i].name, c->s->bodies[j].name,
               (long long)count);
     }
-  if (n > MAX_LISTED) fprintf(out, " and %d further pairs", n - MAX_LISTED);
+  }
+  if (n > MAX_LISTED) fprintf(out, " and %lld further pairs", (long long)n - MAX_LISTED);
   if (n > 0) fprintf(out, "\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode scene_describe_contacts(const scene *s, FILE *out)
 {
-  subject c = {.s = (scene *)s, .dt = s->options->time->step, .end = s->options->time->end};
+  subject c;
   PetscFunctionBegin;
-  c.g = body_survey_down(s->gravity, c.down);
-  PetscCall(scene_survey(s, &c.body));
-  const PetscErrorCode error = describe_contacts(&c, out);
-  memory_free(&c.body);
+  PetscErrorCode error = create_subject((scene *)s, &c);
+  if (!error) error = describe_contacts(&c, out);
+  clear_subject(&c);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,7 @@ static body_surface surface_of(const scene *s, int i)
 /* Pairs with the law `never_touch` are excluded; neither the stiffness (rigid contact has none) nor the kinds alone decide this. */
 static void set_meets(scene_surfaces *f, const scene *s)
 {
-  for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) f->can_touch[i] = !s->laws[i].never_touch && s->laws[i].stiffness != 0.0;
+  for (int64_t i = 0; i < s->pairs->n_slots; ++i) f->can_touch[i] = !s->laws[i].never_touch && s->laws[i].stiffness != 0.0;
 }
 
 /* Number the nodes of body i that belong to triangles; vertex [n_nodes]: zero in, vertex + 1 out. is_excluded: of its triangles. */
@@ -91,8 +91,9 @@ PetscErrorCode scene_surfaces_create_without(const scene *s, const bool *is_excl
   PetscCall(memory_alloc("surfaces", 1, sizeof *f, &f));
   *out        = f;
   f->n_bodies = (int32_t)n;
+  f->pairs    = s->pairs;
   PetscCall(MEMORY_ALLOC("surfaces", ARRAY(f->first_vertex, n + 1), ARRAY(f->first_edge, n + 1), ARRAY(f->first_triangle, n + 1),
-                         ARRAY(f->is_rigid, n), ARRAY(f->can_touch, n * n)));
+                         ARRAY(f->is_rigid, n), ARRAY(f->can_touch, s->pairs->n_slots)));
   set_meets(f, s);
   for (int i = 0; i < n; ++i) {
     const body_surface one   = surface_of(s, i);
@@ -167,29 +168,14 @@ broad_phase_surfaces scene_surfaces_broad(const scene_surfaces *f)
                                 .triangle    = f->triangle,
                                 .n_bodies    = f->n_bodies,
                                 .body        = f->body,
-                                .can_touch   = f->can_touch};
-}
-
-/* Closed surface of obstacle b without convex solids; NULL for other bodies, and for unbounded shapes, which have an open surface for pictures. */
-static PetscErrorCode obstacle_surface(body *b, const triangle_mesh **out)
-{
-  const rigid_body     *rigid = b ? rigid_body_of(b) : NULL;
-  triangle_mesh_defects defects;
-  int                   n_solids = 0;
-  PetscFunctionBegin;
-  *out = NULL;
-  if (!rigid || body_system(b) || !rigid->surface) PetscFunctionReturn(PETSC_SUCCESS);
-  if (b->ops->solids) (void)b->ops->solids(b, &n_solids);
-  if (n_solids > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(triangle_mesh_check(rigid->surface, &defects));
-  if (triangle_mesh_is_sound(&defects)) *out = rigid->surface;
-  PetscFunctionReturn(PETSC_SUCCESS);
+                                .can_touch   = f->can_touch,
+                                .pairs       = f->pairs};
 }
 
 PetscErrorCode scene_obstacle_surfaces(const scene *s, const triangle_mesh **out)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < s->n_bodies; ++i) PetscCall(obstacle_surface(s->bodies[i].body, &out[i]));
+  for (int i = 0; i < s->n_bodies; ++i) PetscCall(rigid_body_closed_surface(s->bodies[i].body, &out[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,7 +184,7 @@ bool scene_obstacle_edges(const scene *s, int i, int j)
   for (int side = 0; side < 2; ++side) {
     const triangle_mesh *surface = NULL;
     body                *moving = s->bodies[side ? j : i].body, *obstacle = s->bodies[side ? i : j].body;
-    if (obstacle_edges_takes(moving, obstacle) && !obstacle_surface(obstacle, &surface) && surface) return true;
+    if (obstacle_edges_takes(moving, obstacle) && !rigid_body_closed_surface(obstacle, &surface) && surface) return true;
   }
   return false;
 }

@@ -11,15 +11,16 @@
 #include "sim/scene/scene.h"
 
 typedef struct {
-  int32_t  n_bodies; /* of the scene */
-  int64_t  n_vertices, n_edges, n_triangles;
-  int64_t *first_vertex, *first_edge, *first_triangle; /* [n_bodies + 1] first index of each body */
-  int32_t *body;                                       /* [n_vertices] index in the scene */
-  int32_t *node;                                       /* [n_vertices] node in the body_surface; of a deformable body this is its block */
-  int32_t *edge;                                       /* [n_edges][2] vertices, the low one first */
-  int32_t *triangle;                                   /* [n_triangles][3] vertices */
-  bool    *is_rigid;                                   /* [n_bodies] fixed to the pose scene.bodies[i].frame */
-  bool    *can_touch; /* [n_bodies][n_bodies] symmetric, including the diagonal: pairs of bodies with contact */
+  int32_t             n_bodies; /* of the scene */
+  int64_t             n_vertices, n_edges, n_triangles;
+  int64_t            *first_vertex, *first_edge, *first_triangle; /* [n_bodies + 1] first index of each body */
+  int32_t            *body;                                       /* [n_vertices] index in the scene */
+  int32_t            *node;      /* [n_vertices] node in the body_surface; of a deformable body this is its block */
+  int32_t            *edge;      /* [n_edges][2] vertices, the low one first */
+  int32_t            *triangle;  /* [n_triangles][3] vertices */
+  bool               *is_rigid;  /* [n_bodies] fixed to the pose scene.bodies[i].frame */
+  bool               *can_touch; /* [n_slots] of `pairs`, symmetric, including bodies with themselves: pairs with contact */
+  const pair_classes *pairs;     /* of the scene */
 } scene_surfaces;
 
 /* Errors: out of memory; more than INT32_MAX vertices, edges or triangles. */

@@ -12,6 +12,6 @@ typedef struct {
 } detector_list;
 
 /* Print the list. The first pairs of each detector are named, the others are counted. Pairs that may touch but have no detector are listed as
- * "none". */
-void detector_list_print(const detector_list *d, const scene *s, FILE *out);
+ * "none". All pairs of one slot of scene.pairs have the same detectors. Error: out of memory. */
+PetscErrorCode detector_list_print(const detector_list *d, const scene *s, FILE *out);
 #endif

@@ -25,12 +25,13 @@ static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
   const unsigned surface_detectors = 1u << DETECTOR_SURFACE_POINT | 1u << DETECTOR_SURFACE_EDGE;
   bool          *can_touch;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *can_touch, &can_touch));
-  for (int i = 0; i < s->n_bodies; ++i)
-    for (int j = 0; j < s->n_bodies; ++j)
-      can_touch[i * s->n_bodies + j] =
-          !s->laws[i * s->n_bodies + j].never_touch && contact_detectors_of(c->body[i], c->body[j]) & surface_detectors;
-  const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, can_touch, &c->surfaces);
+  PetscCall(memory_alloc("contact laws", s->pairs->n_slots, sizeof *can_touch, &can_touch));
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k) {
+    int32_t of[2];
+    can_touch[k] = pair_example(s->pairs, s->n_bodies, k, of) && !s->laws[k].never_touch &&
+                   contact_detectors_of(c->body[of[0]], c->body[of[1]]) & surface_detectors;
+  }
+  const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, s->pairs, can_touch, &c->surfaces);
   memory_free(&can_touch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -42,19 +43,21 @@ PetscErrorCode step_contacts_create(scene *s, double overlap_correction, step_co
   *c = (step_contacts){
       .scene = s, .overlap_correction = overlap_correction, .overlap_correction_speed = s->options->contact->overlap_correction_speed};
   PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the range of contact keys", s->n_bodies);
-  PetscCall(MEMORY_ALLOC("step contacts", ARRAY(c->body, s->n_bodies), ARRAY(c->frame, s->n_bodies),
-                         ARRAY(c->by_points, (int64_t)s->n_bodies * s->n_bodies)));
+  PetscCall(
+      MEMORY_ALLOC("step contacts", ARRAY(c->body, s->n_bodies), ARRAY(c->frame, s->n_bodies), ARRAY(c->by_points, s->pairs->n_slots)));
   for (int i = 0; i < s->n_bodies; ++i) {
     c->body[i]  = s->bodies[i].body;
     c->frame[i] = s->bodies[i].frame;
-    for (int j = 0; j < s->n_bodies; ++j)
-      c->by_points[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && !s->bodies[i].body->ops->segments &&
-                                          (contact_detectors_of(s->bodies[i].body, s->bodies[j].body) & 1u << DETECTOR_POINT);
+  }
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k) {
+    int32_t of[2];
+    c->by_points[k] = pair_example(s->pairs, s->n_bodies, k, of) && !s->laws[k].never_touch && !c->body[of[0]]->ops->segments &&
+                      (contact_detectors_of(c->body[of[0]], c->body[of[1]]) & 1u << DETECTOR_POINT);
   }
   PetscCall(point_contact_create(&c->points));
   PetscCall(convex_contact_create(s->n_bodies, c->body, &c->convex));
   PetscCall(create_edges(s, c));
-  PetscCall(fibre_scene_create(s->n_bodies, c->body, s->laws, &c->fibres));
+  PetscCall(fibre_scene_create(s->n_bodies, c->body, s->pairs, s->laws, &c->fibres));
   PetscCall(create_surfaces(s, c));
   PetscCall(contact_set_create(&c->set));
   PetscCall(contact_set_create(&c->more));
@@ -116,7 +119,8 @@ static contact_scene scene_of(const step_contacts *c, const step_layout *l, cons
                          {s->gravity[0], s->gravity[1], s->gravity[2]},
                          step_layout_margin(l) + c->distance,
                          s->length_scale,
-                         v};
+                         v,
+                         s->pairs};
 }
 
 /* Build the rows of the contact set and drop contacts between constrained components. */
@@ -231,6 +235,5 @@ PetscErrorCode step_contacts_describe(const scene *s, FILE *out)
   for (int k = 0; k < CONTACT_N_DETECTORS; ++k) text[k] = contact_detector_text((contact_detector)k);
   text[GRID_DETECTOR]      = "the grid of the continuum";
   const detector_list list = {GRID_DETECTOR + 1, text, rigid_detectors_of};
-  detector_list_print(&list, s, out);
-  return PETSC_SUCCESS;
+  return detector_list_print(&list, s, out);
 }

@@ -29,7 +29,7 @@ typedef struct {
   double           overlap_correction, overlap_correction_speed; /* share per step; maximum speed [m/s], NaN: acceleration_scale times dt */
   body           **body;                                         /* [n_bodies] of the scene */
   int32_t         *frame;                                        /* [n_bodies] index of the pose; -1: none */
-  bool            *by_points; /* [n_bodies][n_bodies] pairs whose contacts are detected between points and level sets */
+  bool            *by_points; /* [n_slots] of scene.pairs: pairs whose contacts are detected between points and level sets */
   point_contact   *points;
   fibre_scene     *fibres;     /* NULL: the scene has no fibres */
   surface_scene   *surfaces;   /* NULL: no pair needs triangle surfaces */

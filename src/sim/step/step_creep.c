@@ -4,7 +4,7 @@
 #include "sim/scene/scene_size.h"
 
 /* [1/s] of the size of the smaller body; share of the rms relative velocity of the contacts */
-static const double CREEP = 1e-4, RELATIVE = 1e-2;
+static const double CREEP = 1e-5, RELATIVE = 1e-2;
 /* Of the speed that gravity adds in a step, in the search for a static equilibrium. */
 static const double PRECISE = 1e-6;
 

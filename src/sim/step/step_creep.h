@@ -7,7 +7,7 @@
  *
  *    max_creep if given; otherwise  max(CREEP L, RELATIVE v_rms)
  *
- * and never more than 0.1 % of the contact's impulse over its mass (friction_speed_limit). Each step makes some sweeps even if the impulses of the last
+ * and never more than 1 % of the contact's impulse over its mass (friction_speed_limit). Each step makes some sweeps even if the impulses of the last
  * step are accepted, so that a scene at rest converges further with time. */
 #ifndef SS_SIM_STEP_STEP_CREEP_H
 #define SS_SIM_STEP_STEP_CREEP_H

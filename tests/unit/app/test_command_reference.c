@@ -15,9 +15,9 @@ static void fields_are_those_of_the_job(void **state)
   (void)state;
   assert_command(SS_EXIT_OK, "schema fields --job job.yaml");
   assert_contains(command_out,
-                  "\n## bodies/NAME (rigid)\n\n| field | type | components | unit | in | meaning |\n|---|---|---|---|---|---|\n"
-                  "| `position` | f64 | 3 | m | f | surface vertices |\n");
-  assert_contains(command_out, "\n## state/NAME (rigid)\n");
+                  "\n## bodies/NAME (static)\n\n| field | type | components | unit | in | meaning |\n|---|---|---|---|---|---|\n"
+                  "| `position` | f64 | 3 | m | k | surface vertices |\n");
+  assert_contains(command_out, "\n## rigid/bodies\n");
   assert_lacks(command_out, "ball");
   const size_t once = strlen(command_out);
   assert_command(SS_EXIT_OK, "schema fields --job job.yaml --job job.yaml"); /* the union of equal fields */

@@ -42,7 +42,7 @@ static void scene_create(scene *s)
   for (int j = 0; j < 3; ++j) s->key[j] = s->objects[j].body_id;
   for (int i = 0; i < N_BODIES * N_BODIES; ++i) s->may_touch[i] = true;
   s->may_touch[N_BODIES * 1 + 3] = s->may_touch[N_BODIES * 3 + 1] = false;
-  s->problem = (search_problem){2, 3, 2, N_BODIES, s->sources, s->objects, s->key, s->frames, s->may_touch, 0.15, NULL};
+  s->problem = (search_problem){2, 3, 2, N_BODIES, s->sources, s->objects, s->key, s->frames, s->may_touch, 0.15, NULL, NULL, NULL};
 }
 
 static void scene_destroy(scene *s)
@@ -156,4 +156,83 @@ static void known_pairs_stay(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(equals_double_loop), cmocka_unit_test(single_points_are_found), cmocka_unit_test(known_pairs_stay))
+/* Many bodies that are sources and objects, half-spaces, pairs without contact, and margins by displacements, against a loop over everything. */
+static void many_bodies(void **unused)
+{
+  enum { N = 60, POINTS = 40 };
+  static mock_body      b[N];
+  static level_set     *phi[N];
+  static contact_source source[N];
+  static contact_object object[N];
+  static rigid_frame    frame[N];
+  static int32_t        key[N], class_of[N];
+  static double         source_reach[N], object_reach[N];
+  contact_search       *search;
+  contact_candidate    *found;
+  pair_classes         *pairs;
+  uint64_t              state       = 11;
+  const int32_t         exception[] = {5, 6, 20, 41};
+  (void)unused;
+  for (int i = 0; i < N; ++i) {
+    double center[3], w[3], J[9];
+    mock_random_vector(&state, center, 1.0);
+    mock_random_vector(&state, w, 3.0);
+    frame[i] = mock_frame(center, -1);
+    mock_exponential(w, frame[i].R, J);
+    mock_create(&b[i], "b", true, POINTS, 0, (uint64_t)i);
+    for (int p = 0; p < POINTS; ++p)
+      for (int k = 0; k < 3; ++k) b[i].x[3 * p + k] = center[k] + mock_random(&state, -0.15, 0.15);
+    if (i < 2) assert_ok(level_set_plane((double[3]){0.0, 0.0, 1.0}, 0.0, &phi[i]));
+    else assert_ok(level_set_box((double[3]){-0.1, -0.2, -0.05}, (double[3]){0.1, 0.1, 0.05}, &phi[i]));
+    source[i]         = (contact_source){&b[i].base, i, i};
+    object[N - 1 - i] = (contact_object){phi[i], i, i};
+    class_of[i]       = i % 3;
+    source_reach[i] = mock_random(&state, 0.0, 0.1), object_reach[i] = mock_random(&state, 0.0, 0.1);
+  }
+  assert_ok(pair_classes_create(N, 3, class_of, NULL, 2, exception, &pairs));
+  assert_ok(contact_search_number(N, N, object, key));
+  assert_ok(contact_search_create(&search));
+  bool *may_touch;
+  assert_ok(memory_alloc("may touch", pairs->n_slots, sizeof *may_touch, &may_touch));
+  for (int64_t k = 0; k < pairs->n_slots; ++k) may_touch[k] = k % 4 != 1;
+  for (int is_fast = 0; is_fast < 2; ++is_fast) {
+    const search_problem problem = {
+        N, N, N, N, source, object, key, frame, may_touch, 0.05, is_fast ? source_reach : NULL, is_fast ? object_reach : NULL, pairs};
+    for (int threads = 1; threads <= 3; ++threads) {
+      int64_t n, at = 0, n_expected = 0;
+      omp_set_num_threads(threads);
+      assert_ok(contact_search_run(search, &problem, NULL, &n, &found));
+      for (int i = 0; i < N; ++i)
+        for (int j = N - 1; j >= 0; --j) { /* bodies in ascending order */
+          const int    other  = object[j].body_id;
+          const double margin = is_fast ? fmax(0.05, source_reach[i] + object_reach[j]) : 0.05;
+          if (i == other || !may_touch[pair_slot(pairs, N, i, other)]) continue;
+          for (int p = 0; p < POINTS; ++p) {
+            double x_b[3];
+            rigid_frame_to_local(&frame[other], b[i].x + 3 * p, x_b);
+            if (level_set_value(phi[other], x_b) > margin) continue;
+            ++n_expected;
+          }
+        }
+      assert_true(n_expected > 500);
+      assert_int_equal(n, n_expected);
+      for (; at < n; ++at) {
+        double    x_b[3];
+        const int other = object[found[at].i_object].body_id;
+        rigid_frame_to_local(&frame[other], found[at].x, x_b);
+        assert_true(level_set_value(phi[other], x_b) <= (is_fast ? 0.2 : 0.05));
+        assert_int_equal(found[at].key.object, other);
+        if (at > 0) assert_true(pair_key_compare(&found[at - 1].key, &found[at].key) < 0);
+      }
+    }
+  }
+  omp_set_num_threads(2);
+  memory_free(&may_touch);
+  pair_classes_destroy(&pairs);
+  contact_search_destroy(&search);
+  for (int i = 0; i < N; ++i) mock_destroy(&b[i]), level_set_destroy(&phi[i]);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(many_bodies), cmocka_unit_test(equals_double_loop), cmocka_unit_test(single_points_are_found),
+          cmocka_unit_test(known_pairs_stay))

@@ -60,7 +60,7 @@ static fibre_contact *make_scene_with(double v, double w, int moving)
       strand[n] = s, body_of[n] = 0, radius[n++] = 0.002 + 0.001 * s;
     }
   }
-  const fibre_set set = {STRANDS * NODES, n, segment, strand, radius, 1, body_of, &yes};
+  const fibre_set set = {STRANDS * NODES, n, segment, strand, radius, 1, body_of, &yes, NULL};
   assert_ok(fibre_contact_create(&set, &c));
   mock_create(&cloud, "cloud", false, POINTS, 1, POINTS);
   cloud.base.ops = &ops;

@@ -84,7 +84,7 @@ static void test_places(void **state)
   contact_set         *set;
   step_status          status                    = {STEP_OK, NULL, -1};
   int                  seen[N_BODIES * N_BODIES] = {0};
-  assert_ok(fibre_scene_create(N_BODIES, bodies, law, &f));
+  assert_ok(fibre_scene_create(N_BODIES, bodies, NULL, law, &f));
   assert_ok(contact_set_create(&set));
   assert_ok(fibre_scene_find(f, &scene, 1, &object, set, &status));
   assert_int_equal(status.code, STEP_OK);
@@ -168,7 +168,7 @@ static void test_vertices(void **state)
     assert_ok(level_set_plane(up, falls ? -0.1 : -0.021, &floor_set));
     for (int i = 0; i < 4; ++i) chain_velocity[3 * i + 2] = falls ? -10.0 : 0.0;
     const contact_object object = {floor_set, 0, 1};
-    assert_ok(fibre_scene_create(2, bodies, law, &f));
+    assert_ok(fibre_scene_create(2, bodies, NULL, law, &f));
     assert_ok(contact_set_create(&set));
     assert_ok(fibre_scene_find(f, &scene, 1, &object, set, &status));
     assert_int_equal(contact_set_size(set), 4);
@@ -215,7 +215,7 @@ static void test_restored(void **state)
   field_table          *fields;
   (void)state;
   for (int i = 0; i < 4; ++i) fibre[i] = (body){.ops = &fibre_ops, .name = i % 2 ? "lower" : "upper", .n_blocks = 2}, bodies[i] = &fibre[i];
-  assert_ok(fibre_scene_create(4, bodies, law, &f));
+  assert_ok(fibre_scene_create(4, bodies, NULL, law, &f));
   assert_ok(field_table_create(&fields));
   assert_ok(fibre_scene_fields(f, fields));
   field_group *g = field_table_find_group(fields, "contact/fibres");
@@ -284,7 +284,7 @@ static void test_never_touch(void **state)
     contact_set        *set;
     step_status         status  = {STEP_OK, NULL, -1};
     int                 seen[3] = {0};
-    assert_ok(fibre_scene_create(2, bodies, law, &f));
+    assert_ok(fibre_scene_create(2, bodies, NULL, law, &f));
     assert_ok(contact_set_create(&set));
     assert_ok(fibre_scene_find(f, &scene, 0, NULL, set, &status));
     for (int64_t i = 0; i < contact_set_size(set); ++i) ++seen[contact_set_get(set)[i].body_a + contact_set_get(set)[i].body_b];

@@ -76,7 +76,7 @@ static void world_create_law(world *w, int64_t n_points, int n_weights, int poin
     for (int b = 0; b < N_BODIES; ++b)
       if ((point < 0 || a == point || b == point) && (object < 0 || a == object || b == object))
         w->law[N_BODIES * a + b] = *law, w->law[N_BODIES * a + b].stiffness = 900.0 + 40.0 * (a + b);
-  assert_ok(penalty_contact_create(N_BODIES, w->law, &w->contact));
+  assert_ok(penalty_contact_create(N_BODIES, NULL, w->law, &w->contact));
   assert_ok(memory_alloc("v", 3 * w->n_blocks, sizeof(double), &w->v));
   assert_ok(memory_alloc("g", 3 * w->n_blocks, sizeof(double), &w->g));
   assert_ok(memory_alloc("x", 3 * w->n_blocks, sizeof(double), &w->x));

@@ -153,7 +153,7 @@ static void create(world *w, int m, double mu, int rigid)
   for (int i = 0; i < 4; ++i) w->law[i] = (contact_law){.stiffness = i == 1 || i == 2 ? 300.0 : 0.0, .friction = mu};
   assert_ok(memory_alloc("test", w->n, sizeof(double), &w->v));
   assert_ok(memory_alloc("test", w->n, sizeof(double), &w->g));
-  assert_ok(penalty_contact_create(2, w->law, &w->contact));
+  assert_ok(penalty_contact_create(2, NULL, w->law, &w->contact));
   assert_ok(penalty_contact_add_meshes(w->contact, 2, w->meshes));
   assert_ok(penalty_contact_add_edges(w->contact));
 }
@@ -348,7 +348,7 @@ static double *slide(int n_threads, int resumed, int64_t *n, int *n_pairs)
       penalty_contact *other;
       field_table     *tables[2];
       field_snapshot  *snapshot;
-      assert_ok(penalty_contact_create(2, w.law, &other));
+      assert_ok(penalty_contact_create(2, NULL, w.law, &other));
       assert_ok(penalty_contact_add_meshes(other, 2, w.meshes));
       assert_ok(penalty_contact_add_edges(other));
       for (int k = 0; k < 2; ++k) {

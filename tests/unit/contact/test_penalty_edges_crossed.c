@@ -60,6 +60,9 @@ typedef struct {
   int              n_bodies;
   roofs            body[MOST_BODIES];
   contact_law      law[MOST_BODIES * MOST_BODIES];
+  contact_rests    rests;
+  int32_t          rest_pair[2 * MOST_BODIES * MOST_BODIES];
+  double           rest_depth[MOST_BODIES * MOST_BODIES], rest_reduction[MOST_BODIES * MOST_BODIES];
   contact_source   sources[MOST_BODIES];
   contact_mesh     meshes[MOST_BODIES];
   bool             is_fixed; /* body 0 is rigid and without unknowns, in frame 0 */
@@ -77,13 +80,20 @@ static void start(world *w, double mu, double rest_overlap)
     w->sources[b]   = (contact_source){&w->body[b].points.base, frame, b};
     w->meshes[b]    = (contact_mesh){&w->body[b].points.base, frame, b};
     for (int q = 0; q < w->n_bodies; ++q)
-      w->law[b * w->n_bodies + q] = b == q && w->n_bodies > 1
-                                        ? (contact_law){.friction = mu}
-                                        : (contact_law){.stiffness = STIFFNESS, .friction = mu, .rest_overlap = rest_overlap};
+      w->law[b * w->n_bodies + q] =
+          b == q && w->n_bodies > 1 ? (contact_law){.friction = mu} : (contact_law){.stiffness = STIFFNESS, .friction = mu};
   }
-  assert_ok(penalty_contact_create(w->n_bodies, w->law, &w->contact));
+  w->rests = (contact_rests){0, w->rest_pair, w->rest_depth, w->rest_reduction};
+  for (int32_t b = 0; b < w->n_bodies; ++b)
+    for (int32_t q = w->n_bodies > 1 ? b + 1 : b; q < w->n_bodies; ++q, ++w->rests.n) {
+      w->rest_pair[2 * w->rests.n]     = b;
+      w->rest_pair[2 * w->rests.n + 1] = q;
+      w->rest_depth[w->rests.n]        = rest_overlap;
+    }
+  assert_ok(penalty_contact_create(w->n_bodies, NULL, w->law, &w->contact));
   assert_ok(penalty_contact_add_meshes(w->contact, w->n_bodies, w->meshes));
   assert_ok(penalty_contact_add_edges(w->contact));
+  penalty_contact_set_rests(w->contact, &w->rests);
 }
 static void destroy(world *w)
 {

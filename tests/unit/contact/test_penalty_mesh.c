@@ -49,7 +49,7 @@ static void world_create(world *w, bool is_curved)
   w->source                = (contact_source){&w->point.base, -1, POINT};
   w->object                = (contact_object){w->phi, 0, GROUND};
   const contact_law law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
-  assert_ok(penalty_contact_create(2, law, &w->contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &w->contact));
   begin(w);
   end(w);
 }
@@ -165,7 +165,7 @@ static contact_summary slide_on_roof(double drop, double x, double aside, double
   v3_set(w.point.x, x, 0.3, 1e-6);
   w.source                = (contact_source){&w.point.base, -1, POINT};
   const contact_mesh mesh = {&b, 0, GROUND};
-  assert_ok(penalty_contact_create(2, law, &w.contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &w.contact));
   assert_ok(penalty_contact_add_meshes(w.contact, 1, &mesh));
   const double steps[2][3] = {{0.0, 0.0, -DEPTH - 1e-6}, {0.8 * aside, 0.6 * aside, 0.0}};
   for (int i = 0; i < 2; ++i) {
@@ -222,7 +222,7 @@ static void fast_points_collide_next_to_known_pairs(void **unused)
     cloud.weight[i] = 1.0, cloud.block[i] = i;
     v3_set(cloud.x + 3 * i, 0.3 + 0.4 * i, 0.3, i ? 1.0 : 1e-6);
   }
-  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &contact));
   assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
   for (int step = 0; step < 2; ++step) {
     double      v[24] = {0.0}, g[24] = {0.0};
@@ -356,7 +356,7 @@ static void points_inside_are_attached(void **unused)
   mock_create(&cloud, "cloud", false, 3, 1, 3);
   const contact_source source = {&cloud.base, -1, POINT};
   for (int i = 0; i < 3; ++i) cloud.weight[i] = 1.0, cloud.block[i] = i, v3_copy(cloud.x + 3 * i, inside[i]);
-  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &contact));
   assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
   assert_ok(penalty_contact_begin_step(contact, 1, &source, 0, NULL, 1, &frame, DT, 0.05, 3));
   assert_int_equal(contact->mesh->n, 3);
@@ -391,7 +391,7 @@ static void pairs_are_known_in_the_next_step(void **unused)
     cloud.weight[i] = 1.0, cloud.block[i] = i;
     v3_set(cloud.x + 3 * i, 0.2 + 0.15 * i, 0.3, 1e-6);
   }
-  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &contact));
   assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
   for (int step = 0; step < 3; ++step) {
     double      v[3 * (N + 6)] = {0.0}, g[3 * (N + 6)] = {0.0};
@@ -420,7 +420,7 @@ static void wrong_attachments_are_rejected(void **unused)
   for (int k = 0; k < 22; ++k) {
     penalty_contact *contact;
     field_table     *table;
-    assert_ok(penalty_contact_create(2, law, &contact));
+    assert_ok(penalty_contact_create(2, NULL, law, &contact));
     assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
     assert_ok(field_table_create(&table));
     assert_ok(penalty_contact_fields(contact, table));
@@ -485,7 +485,7 @@ static void the_first_triangle_counts(void **unused)
   v3_set(w.point.x, 0.8, 0.3, 0.05);
   w.source                = (contact_source){&w.point.base, -1, POINT};
   const contact_mesh mesh = {&b, 0, GROUND};
-  assert_ok(penalty_contact_create(2, law, &w.contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &w.contact));
   assert_ok(penalty_contact_add_meshes(w.contact, 1, &mesh));
   v3_set(w.v, 0.45 / DT, 0.0, -0.15 / DT); /* it crosses the square at x = 0.95, and the steep side of the roof at x = 1.003 */
   assert_ok(penalty_contact_begin_step(w.contact, 1, &w.source, 0, NULL, 1, &w.frame, DT, 1.0, 1));

@@ -57,7 +57,7 @@ static void create(world *w, int kind, double gap)
     w->law[k] = (contact_law){.stiffness = k == 1 || k == 2 ? STIFFNESS : 0.0, .friction = 5.0, .damping = restitution_damping(E)};
   w->source               = (contact_source){&w->point.base, -1, 0};
   const contact_mesh mesh = {&w->plate.points.base, kind == DEFORMS ? -1 : 0, 1};
-  assert_ok(penalty_contact_create(2, w->law, &w->contact));
+  assert_ok(penalty_contact_create(2, NULL, w->law, &w->contact));
   assert_ok(penalty_contact_add_meshes(w->contact, 1, &mesh));
 }
 static void destroy(world *w)

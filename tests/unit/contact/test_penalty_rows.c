@@ -37,7 +37,7 @@ static void open_world(world *w)
   assert_int_equal(diagnostics_count(d), 0);
   diagnostics_destroy(&d);
   for (int i = 0; i < 4; ++i) law[i] = (contact_law){.stiffness = STIFFNESS, .friction = FRICTION};
-  assert_ok(penalty_rows_create(2, w->body, frame, law, true, none, &w->rows));
+  assert_ok(penalty_rows_create(2, w->body, frame, NULL, law, true, none, &w->rows));
 }
 static void close_world(world *w)
 {

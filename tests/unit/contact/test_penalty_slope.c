@@ -53,7 +53,7 @@ static void slope_create(slope *s, bool is_box, double tangent, double mu)
     place(s);
   } else s->frames0[0].block = -1;
   assert_ok(level_set_plane(s->n, 0.0, &s->plane));
-  assert_ok(penalty_contact_create(2, law, &s->contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &s->contact));
   s->source = (contact_source){&s->body.base, is_box ? 0 : -1, 0};
   s->object = (contact_object){s->plane, 1, 1};
 }

@@ -23,7 +23,7 @@ static void momentum(const scene *s, const double *v, double P[3])
 static void solve(scene *s, double dx, const bool *can_touch, const bool *is_active)
 {
   pic_contact *p;
-  assert_ok(pic_contact_create(&s->b, body_of, 2, can_touch, s->x, dx, &p));
+  assert_ok(pic_contact_create(&s->b, body_of, 2, NULL, can_touch, s->x, dx, &p));
   assert_ok(pic_contact_solve(p, s->x, is_active, s->v));
   pic_contact_destroy(&p);
 }
@@ -135,7 +135,7 @@ static void coordinates_out_of_range_are_reported(void **state)
   scene        s;
   pic_contact *p;
   spheres(&s, 0.05, 1.0);
-  assert_ok(pic_contact_create(&s.b, body_of, 2, both, s.x, edge(), &p));
+  assert_ok(pic_contact_create(&s.b, body_of, 2, NULL, both, s.x, edge(), &p));
   s.x[0] = 1e7;
   assert_int_equal(pic_contact_solve(p, s.x, all_active, s.v), PETSC_ERR_ARG_OUTOFRANGE);
   error_clear();

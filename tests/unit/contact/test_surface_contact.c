@@ -81,7 +81,7 @@ static int64_t find(bool is_moving, double margin, surface_spot *out)
   memcpy(radius, S.radius, (size_t)S.n_points * sizeof *radius);
   for (int64_t i = 0; i < S.n_segments; ++i) radius[S.n_points + i] = 0.05;
   const surface_set   set = {S.n_vertices, S.n_triangles, S.n_points, S.n_segments, S.triangle, S.point, S.segment,
-                             radius,       S.n_bodies,    S.body,     can_touch,    S.is_rigid, S.rest};
+                             radius,       S.n_bodies,    S.body,     can_touch,    S.is_rigid, S.rest,  NULL};
   surface_contact    *c;
   const surface_spot *spot;
   int64_t             n, bad;

@@ -73,7 +73,7 @@ static void test_places(void **state)
   can_touch[LOWER * N_BODIES + UPPER] = can_touch[UPPER * N_BODIES + LOWER] = true; /* the first body has no partner */
   can_touch[LOWER * N_BODIES + FIBRE] = can_touch[FIBRE * N_BODIES + LOWER] = true;
   const contact_scene s = {.n_bodies = N_BODIES, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
-  assert_ok(surface_scene_create(N_BODIES, list, can_touch, &f));
+  assert_ok(surface_scene_create(N_BODIES, list, NULL, can_touch, &f));
   assert_ok(contact_set_create(&set));
   assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
   assert_int_equal(status.code, STEP_OK);
@@ -145,7 +145,7 @@ static void test_radii(void **state)
     for (int j = 0; j < N_PARTS; ++j) can_touch[i * N_PARTS + j] = (i == FLOOR) != (j == FLOOR);
   }
   const contact_scene s = {.n_bodies = N_PARTS, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
-  assert_ok(surface_scene_create(N_PARTS, list, can_touch, &f));
+  assert_ok(surface_scene_create(N_PARTS, list, NULL, can_touch, &f));
   assert_ok(contact_set_create(&set));
   assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
   for (int64_t i = 0; i < contact_set_size(set); ++i) {
@@ -197,7 +197,7 @@ static void test_nodes(void **state)
   parts[FLOOR].surface              = (body_surface){.n_nodes = 4, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
   parts[STRIP].surface              = (body_surface){.n_nodes = N_STRIP, .n_triangles = 3, .triangles = strip, .x = node, .rest = node};
   const contact_scene s = {.n_bodies = 2, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
-  assert_ok(surface_scene_create(2, list, can_touch, &f));
+  assert_ok(surface_scene_create(2, list, NULL, can_touch, &f));
   assert_ok(contact_set_create(&set));
   assert_ok(surface_scene_find(f, &s, 0, NULL, set, &status));
   for (int64_t i = 0; i < contact_set_size(set); ++i) {

@@ -69,7 +69,14 @@ static void test_append_keeps_order_and_places(void **state)
     assert_string_equal(root->key[i], key);
     assert_string_equal(root->value[i]->text, key);
     assert_int_equal(root->key_mark[i].line, i + 1);
+    assert_ptr_equal(document_find(root, key), root->value[i]);
   }
+  assert_null(document_find(root, "key_1000"));
+  document_remove(root, 500);
+  assert_null(document_find(root, "key_500"));
+  assert_string_equal(document_find(root, "key_499")->text, "key_499");
+  assert_string_equal(document_find(root, "key_999")->text, "key_999");
+  assert_ptr_equal(document_find(root, "key_501"), root->value[500]);
   void *big;
   assert_ok(document_alloc(doc, 1000000, &big)); /* larger than a block; zeroed and aligned */
   assert_int_equal((uintptr_t)big % 16, 0);

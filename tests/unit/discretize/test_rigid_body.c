@@ -1,4 +1,5 @@
 /* Rigid bodies: mass, derivatives, conservation, springs, and the two classical tops. */
+#include "discretize/rigid/rigid_table.h"
 #include "rigid_fixture.h"
 #include "temporary.h"
 #include <string.h>
@@ -577,10 +578,13 @@ static void test_points_and_fields(void **state)
   for (int i = 0; i < 5; ++i) (void)rigid_advance(b, 0.0, 0.1);
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.1, &n, &status));
   assert_ok(field_table_create(&table));
-  assert_ok(b->base.ops->fields(&b->base, table));
-  field_group *g = field_table_find_group(table, "bodies/b");
+  rigid_table *all = NULL;
+  assert_ok(rigid_table_create(1, &b, (int32_t[]){0}, &all));
+  assert_ok(rigid_table_fields(all, table));
+  field_group *g = field_table_find_group(table, "rigid/surfaces");
   assert_non_null(g);
   assert_ok(g->refresh(g->context));
+  const double *position = field_component(field_group_find(g, "position"), 0);
   for (int64_t i = 0; i < b->base.ops->n_clusters(&b->base); ++i) {
     double  center[3], radius, x[3], d[3];
     int64_t first, end;
@@ -591,7 +595,7 @@ static void test_points_and_fields(void **state)
       assert_int_equal(b->base.ops->point(&b->base, at, x), at);
       v3_sub(d, x, center);
       assert_true(v3_norm(d) <= radius * (1.0 + 1e-12));
-      for (int k = 0; k < 3; ++k) assert_close(b->position[3 * at + k], x[k], 1e-15);
+      for (int k = 0; k < 3; ++k) assert_close(position[3 * at + k], x[k], 1e-15);
       double back[3], local[3], R[9];
       rigid_body_current_point(
           b, (const double[3]){b->surface->x[3 * at] + 1, b->surface->x[3 * at + 1] + 2, b->surface->x[3 * at + 2] + 3}, back);
@@ -611,6 +615,7 @@ static void test_points_and_fields(void **state)
   field_table_destroy(&table);
   body *base = &b->base;
   base->ops->destroy(&base);
+  rigid_table_destroy(&all);
   document_destroy(&doc);
   assert_no_leak();
 }

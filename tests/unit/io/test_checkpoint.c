@@ -382,7 +382,7 @@ static void info_lists_the_contents(void **state)
   fclose(out);
   expect_said("job bed, penalty, step 1, time 0.5 s");
   char line[128];
-  snprintf(line, sizeof line, "written by stickslip %s, format 1", version_text());
+  snprintf(line, sizeof line, "written by stickslip %s, format %d", version_text(), CHECKPOINT_FORMAT);
   expect_said(line);
   expect_said("job text: 2 lines");
   expect_said("bodies/bed: 20 rows");

@@ -343,7 +343,7 @@ static void foreign_seals_are_rejected(void **unused)
   (void)unused;
   set_up();
   copy_file(good_path, bad_path), reseal("checkpoint", CHECKPOINT_FORMAT + 1);
-  expect_refusal_untouched("newer", "bed", "has format 2");
+  expect_refusal_untouched("newer", "bed", "has format 3");
   copy_file(good_path, bad_path), reseal("frame", 1);
   expect_refusal_untouched("frame", "bed", "is a stickslip frame, not a checkpoint");
   copy_file(good_path, bad_path), overwrite(512, "no HDF5 at all here", 19), reseal("checkpoint", 1);
@@ -365,7 +365,7 @@ static void newer_or_unreadable_checkpoints_are_not_skipped(void **unused)
   set_up();
   copy_file(good_path, bad_path), reseal("checkpoint", CHECKPOINT_FORMAT + 1);
   assert_int_equal(checkpoint_newest(folder, &path), PETSC_ERR_FILE_READ);
-  assert_non_null(strstr(error_message(), "checkpoint_000000002.h5 has format 2"));
+  assert_non_null(strstr(error_message(), "checkpoint_000000002.h5 has format 3"));
   assert_non_null(strstr(error_message(), "move it away"));
   assert_null(path);
   error_clear();

@@ -110,7 +110,7 @@ static void series_lists_the_existing_frames(void **state)
   folder_make(folder);
   fixture *s = fixture_create(50, 1.0);
   add_shell(s, &ball);
-  const frames_options options = {"a & b", false, 0, NULL};
+  const frames_options options = {"a & b", false, 0, NULL, NULL};
   assert_ok(frames_open(folder, 0, &options, &f));
   for (int i = 0; i < 3; ++i) {
     ball.n_contacts = i; /* none in the first: no empty block */
@@ -154,7 +154,7 @@ static void values_are_read_back(void **state)
     int64_t  nt;
     folder_make(folder);
     fixture             *s       = fixture_create(30000, 1.0);
-    const frames_options options = {"bed", is_double, 0, NULL};
+    const frames_options options = {"bed", is_double, 0, NULL, NULL};
     add_shell(s, &ball);
     assert_ok(frames_open(folder, 0, &options, &f));
     assert_ok(frames_write(f, 7, 42, 0.3, s->table));
@@ -376,7 +376,7 @@ static void only_requested_fields_are_written(void **state)
   frame                   *r = NULL;
   folder_make(folder);
   fixture             *s       = fixture_create(5, 1.0);
-  const frames_options options = {NULL, false, 2, names};
+  const frames_options options = {NULL, false, 2, names, NULL};
   assert_ok(frames_open(folder, 0, &options, &f));
   assert_ok(frames_write(f, 0, 0, 0.0, s->table));
   frames_close(&f);
@@ -404,7 +404,7 @@ static void frames_of_many_bodies(void **state)
   const int64_t        one = 1;
   double              *x   = NULL, *v;
   int                  nc;
-  const frames_options options = {NULL, true, 0, NULL};
+  const frames_options options = {NULL, true, 0, NULL, NULL};
   field_table         *table;
   folder_make(folder);
   assert_ok(field_table_create(&table));

@@ -265,6 +265,14 @@ static void test_limits_are_enforced(void **state)
     n += (size_t)snprintf(laughs + n, sizeof laughs - n, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i,
                           i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
   assert_says(laughs, n, SAYS("too many values, once aliases and merges are written out"));
+  /* values that are written out are not limited: 300,000 */
+  char *many = malloc(600002);
+  assert_non_null(many);
+  many[0] = '[';
+  for (int i = 0; i < 300000; ++i) memcpy(many + 1 + 2 * i, i ? ",1" : " 1", 2);
+  many[600001] = ']';
+  assert_says(many, 600002, (const char *const[]){NULL});
+  free(many);
   /* a key of any length is rejected */
   memset(big, 'k', N);
   memcpy(big + 500, ": 1\n", 4);

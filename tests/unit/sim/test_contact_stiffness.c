@@ -1,6 +1,7 @@
 /* Automatic contact stiffness: static and impact limits of the penetration, and the choice of body, length and mass. */
 #include "test.h"
 #include "core/math3.h"
+#include "core/random.h"
 #include "sim/scene/contact_stiffness.h"
 
 static const body_survey block = {.is_free = true, .n_points = 8, .n_bottom = 4, .size = 0.1, .spacing = 0.11, .mass = 1.0, .load = 9.81};
@@ -60,5 +61,41 @@ static void test_load_and_length(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_static_penetration), cmocka_unit_test(test_impact), cmocka_unit_test(test_deformable),
-          cmocka_unit_test(test_load_and_length))
+/* The largest value of all pairs is that of a loop over all pairs, with equal and with random bodies. */
+static void test_largest(void **state)
+{
+  enum { N = 300 };
+  static body_survey b[N];
+  static int32_t     class_of[N];
+  const int32_t      exception[] = {3, 4, 7, 250};
+  (void)state;
+  for (uint64_t seed = 0; seed < (uint64_t)test_samples(20); ++seed) {
+    pair_classes *p;
+    for (int32_t i = 0; i < N; ++i) {
+      const uint64_t id = (uint64_t)i, kind = seed % 4;
+      b[i]        = block;
+      class_of[i] = i < 3 ? i : 3 + i % 2;
+      if (kind > 0)
+        b[i].load = 9.81 * (1 + (int)(10.0 * random_u01(seed, id, 0))), b[i].size = 0.1 * (1.0 + 1e-15 * random_u01(seed, id, 1));
+      if (kind > 1) b[i].size = random_u01(seed, id, 2), b[i].mass = random_u01(seed, id, 3), b[i].n_bottom = 1 + i % 4;
+      for (int k = 0; k < 3 && kind > 2; ++k) b[i].v[k] = random_range(seed, id, 4 + (uint64_t)k, -1.0, 1.0);
+      if (i < 3 || (kind > 2 && i % 17 == 0)) b[i] = obstacle, b[i].size = i % 3 ? INFINITY : 0.5;
+    }
+    assert_ok(pair_classes_create(N, 5, class_of, NULL, 2, exception, &p));
+    for (int64_t slot = 0; slot < p->n_slots; ++slot) {
+      double k = NAN, largest = NAN;
+      for (int32_t i = 0; i < N; ++i)
+        for (int32_t j = i; j < N; ++j) {
+          const double one = contact_stiffness_of(b, i, j);
+          if (isfinite(one) && (pair_slot(p, N, i, j) == slot || pair_slot(p, N, j, i) == slot)) largest = fmax(largest, one);
+        }
+      assert_ok(contact_stiffness_raise(b, p, slot, &k));
+      if (!(k == largest || (isnan(k) && isnan(largest)))) fail_msg("slot %d: %.17g instead of %.17g", (int)slot, k, largest);
+    }
+    pair_classes_destroy(&p);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_largest), cmocka_unit_test(test_static_penetration), cmocka_unit_test(test_impact),
+          cmocka_unit_test(test_deformable), cmocka_unit_test(test_load_and_length))

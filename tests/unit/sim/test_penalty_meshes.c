@@ -49,7 +49,7 @@ static void open_world(const char *text, contact_scheme scheme, const contact_la
   const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
   read_world(text, w);
   penalty_contact_set_scheme(w->p.contact, scheme);
-  for (int i = 0; i < w->s->n_bodies * w->s->n_bodies; ++i) {
+  for (int64_t i = 0; i < w->s->pairs->n_slots; ++i) {
     w->p.contact->law[i].damping         = more->damping;
     w->p.contact->law[i].friction_across = more->friction_across;
     v3_copy(w->p.contact->law[i].direction, more->direction);
@@ -147,7 +147,7 @@ static void test_slope_of_new_pairs(void **state)
   int          n_deforming = 0;
   (void)state;
   read_world(mesh_job, &w);
-  for (int i = 0; i < w.s->n_bodies * w.s->n_bodies; ++i) w.p.contact->law[i].friction = 3.0;
+  for (int64_t i = 0; i < w.s->pairs->n_slots; ++i) w.p.contact->law[i].friction = 3.0;
   begin(&w, 0.0);
   set_upper_velocity(&w, down, 0.1, 1);
   evaluate(&w, w.z, w.g, true);

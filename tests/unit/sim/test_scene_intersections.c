@@ -81,7 +81,7 @@ static void test_whose(void **state)
 /* The job permits overlaps, so that formulation exact, whose own check is not tested here, creates the scene. */
 static void reject_overlaps(scene *s)
 {
-  for (int k = 0; k < s->n_bodies * s->n_bodies; ++k) s->laws[k].may_overlap = false;
+  for (int64_t k = 0; k < s->pairs->n_slots; ++k) s->laws[k].may_overlap = false;
 }
 
 /* Initial check: no message if all bodies are separate, if intersecting bodies must not touch, or if the job permits the overlap. */

@@ -64,10 +64,10 @@ static void test_topology(void **state)
     if (e > 0)
       assert_true(f->edge[2 * e - 2] < f->edge[2 * e] || (f->edge[2 * e - 2] == f->edge[2 * e] && f->edge[2 * e - 1] < f->edge[2 * e + 1]));
   }
-  assert_true(f->can_touch[of(&w, "sheet") * f->n_bodies + of(&w, "sheet")]);
-  assert_false(f->can_touch[of(&w, "block") * f->n_bodies + of(&w, "block")]);
-  assert_false(f->can_touch[of(&w, "block") * f->n_bodies + of(&w, "ball")]);
-  assert_true(f->can_touch[of(&w, "sheet") * f->n_bodies + of(&w, "ball")]);
+  assert_true(f->can_touch[pair_slot(f->pairs, f->n_bodies, of(&w, "sheet"), of(&w, "sheet"))]);
+  assert_false(f->can_touch[pair_slot(f->pairs, f->n_bodies, of(&w, "block"), of(&w, "block"))]);
+  assert_false(f->can_touch[pair_slot(f->pairs, f->n_bodies, of(&w, "block"), of(&w, "ball"))]);
+  assert_true(f->can_touch[pair_slot(f->pairs, f->n_bodies, of(&w, "sheet"), of(&w, "ball"))]);
   assert_true(f->is_rigid[of(&w, "sieve")] && f->is_rigid[of(&w, "ball")] && !f->is_rigid[of(&w, "block")]);
   scene_surfaces_destroy(&f);
   scene_surfaces_destroy(&f);
