@@ -36,7 +36,7 @@ as_many() { # JOB
   esac
 }
 
-for job in jobs/*.yaml jobs/penalty/*.yaml jobs/exact/*.yaml jobs/rod/*.yaml jobs/monolith/*.yaml jobs/convex/*.yaml; do
+for job in jobs/*.yaml jobs/penalty/*.yaml jobs/exact/*.yaml jobs/rod/*.yaml jobs/monolith/*.yaml jobs/convex/*.yaml jobs/piles/*.yaml; do
   status 0 "$program" check "$(pwd)/$job" && says "steps of"
   case $job in
   jobs/monolith/*) as_published "$(basename "$job" .yaml)" ;;

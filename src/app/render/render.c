@@ -381,11 +381,15 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the job lists this body under picture.transparent. All faces of such a body are visible. */
+/* Whether the job lists this body, or the entry of which it is a part or a copy (ENTRY.NAME), under picture.transparent. All faces of such a body
+ * are visible. */
 static bool is_transparent(const char *name, const render_view *view)
 {
-  for (int i = 0; view->transparent && i < view->transparent->n; ++i)
-    if (strcmp(view->transparent->item[i].value, name) == 0) return true;
+  for (int i = 0; view->transparent && i < view->transparent->n; ++i) {
+    const char  *listed = view->transparent->item[i].value;
+    const size_t length = strlen(listed);
+    if (strncmp(listed, name, length) == 0 && (name[length] == '\0' || name[length] == '.')) return true;
+  }
   return false;
 }
 

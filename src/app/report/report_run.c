@@ -307,7 +307,7 @@ static PetscErrorCode report_history_read(const char *dir, figures *f, report_hi
 
 static PetscErrorCode put_measure(const history_table *t, figures *f)
 {
-  const int column = t->n_columns - 1; /* after step and time */
+  const int column = 2; /* after step and time; tensors and profiles have further columns */
   PetscFunctionBegin;
   if (t->n_columns < 3 || envelope_rows(t->envelope) == 0) PetscFunctionReturn(PETSC_SUCCESS);
   const plot_axes axes = {.x_label = "time [s]", .y_label = column_unit(t, column)};

@@ -53,6 +53,12 @@ typedef struct {
   /* Create a body. Errors in the job are added to `d`; *out is then NULL and the return code 0. If ops->destroy is not NULL, the scene owns
    * the body; otherwise the kind's data in *w own it. */
   PetscErrorCode (*create)(const body_request *r, body_world *w, diagnostics *d, body **out);
+  /* Create all bodies of an entry that describes several (key `copies`): *bodies [*n], memory_free(*bodies). *n = 0 after
+   * an error. Called instead of `create` if has_copies. The scene owns the bodies and destroys the last one first. NULL if
+   * has_copies is NULL. */
+  PetscErrorCode (*create_copies)(const body_request *r, body_world *w, diagnostics *d, int64_t *n, body ***bodies);
+  /* True if the entry describes several bodies. NULL: never. */
+  bool (*has_copies)(const void *spec);
   /* Two functions for kinds whose bodies share data; otherwise NULL. finish is called after all bodies have been created, even if none is
    * of this kind. */
   PetscErrorCode (*finish)(body_world *w, diagnostics *d);

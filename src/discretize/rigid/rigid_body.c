@@ -32,7 +32,8 @@ static PetscErrorCode build_clusters(rigid_body *b)
 static void set_mass(rigid_body *b, const rigid_body_spec *spec, double density, const mass_properties *unit, const document_node *node,
                      const char *path, diagnostics *d)
 {
-  b->mass = isfinite(spec->mass) ? spec->mass : density * unit->volume;
+  b->volume = unit->volume;
+  b->mass   = isfinite(spec->mass) ? spec->mass : density * unit->volume;
   for (int i = 0; i < 9; ++i) b->inertia[i] = unit->inertia[i] * b->mass / unit->volume;
   if (isfinite(spec->inertia[0])) {
     const double *moment = spec->inertia;
@@ -164,18 +165,88 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void destroy_geometry(rigid_body *b)
+{
+  for (int i = 0; i < b->n_level_sets; ++i) level_set_destroy(&b->level_sets[i]);
+  for (int i = 0; i < b->n_solids; ++i) convex_solid_clear(&b->solids[i]);
+  triangle_mesh_destroy(&b->surface);
+  MEMORY_FREE(&b->level_sets, &b->solids, &b->cluster_center, &b->cluster_radius);
+}
+
 void rigid_body_destroy(rigid_body **out)
 {
   rigid_body *b = *out;
   if (!b) return;
   motion_destroy(&b->motion);
-  for (int i = 0; i < b->n_level_sets; ++i) level_set_destroy(&b->level_sets[i]);
-  memory_free(&b->level_sets);
-  for (int i = 0; i < b->n_solids; ++i) convex_solid_clear(&b->solids[i]);
-  memory_free(&b->solids);
-  triangle_mesh_destroy(&b->surface);
+  if (!b->model || b->size != 1.0) destroy_geometry(b);
+  if (b->model) memory_free(&b->base.name);
+  if (b->owns_model) rigid_body_destroy(&b->model);
   if (!b->is_in_table) MEMORY_FREE(&b->c, &b->q, &b->v, &b->w);
-  MEMORY_FREE(&b->cluster_center, &b->cluster_radius, &b->position, &b->anchors, out);
+  MEMORY_FREE(&b->position, &b->anchors, out);
+}
+
+/* --- copies ---------------------------------------------------------------------------------------------------------- */
+
+/* The geometry of the model, enlarged by b->size about the centre of mass. */
+static PetscErrorCode enlarge_geometry(const rigid_body *model, rigid_body *b)
+{
+  PetscFunctionBegin;
+  b->level_sets = NULL, b->solids = NULL, b->surface = NULL, b->cluster_center = NULL, b->cluster_radius = NULL;
+  b->n_level_sets = b->n_solids = 0;
+  PetscCall(MEMORY_ALLOC("rigid body", ARRAY(b->level_sets, model->n_level_sets), ARRAY(b->solids, model->n_solids),
+                         ARRAY(b->cluster_center, 3 * (int64_t)model->n_clusters), ARRAY(b->cluster_radius, model->n_clusters)));
+  for (; b->n_level_sets < model->n_level_sets; ++b->n_level_sets)
+    PetscCall(level_set_scaled(model->level_sets[b->n_level_sets], b->size, &b->level_sets[b->n_level_sets]));
+  for (; b->n_solids < model->n_solids; ++b->n_solids)
+    PetscCall(convex_solid_scaled(&model->solids[b->n_solids], b->size, &b->solids[b->n_solids]));
+  if (model->surface) {
+    PetscCall(triangle_mesh_copy(model->surface, &b->surface));
+    triangle_mesh_scale(b->surface, b->size);
+  }
+  for (int i = 0; i < 3 * model->n_clusters; ++i) b->cluster_center[i] = b->size * model->cluster_center[i];
+  for (int i = 0; i < model->n_clusters; ++i) b->cluster_radius[i] = b->size * model->cluster_radius[i];
+  b->radius = b->size * model->radius;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode rigid_body_copy(rigid_body *model, const char *name, const rigid_pose *at, rigid_body **out)
+{
+  const double third = at->size * at->size * at->size, fifth = third * at->size * at->size;
+  rigid_body  *b;
+  char        *own_name;
+  PetscFunctionBegin;
+  SS_ASSERT(model->kind == RIGID_DYNAMIC && !model->model && model->n_anchors == 0);
+  PetscCall(memory_alloc("rigid body", 1, sizeof *b, &b));
+  *out         = b;
+  *b           = *model;
+  b->model     = model;
+  b->size      = at->size;
+  b->base.name = NULL;
+  b->c = b->q = b->v = b->w = b->position = NULL;
+  b->anchors                              = NULL;
+  if (b->size != 1.0) PetscCall(enlarge_geometry(model, b));
+  PetscCall(memory_alloc("rigid body", (int64_t)strlen(name) + 1, 1, &own_name));
+  b->base.name = strcpy(own_name, name);
+  PetscCall(MEMORY_ALLOC("rigid state", ARRAY(b->c, 3), ARRAY(b->q, 4), ARRAY(b->v, 3), ARRAY(b->w, 3)));
+  b->mass *= third, b->volume *= third;
+  for (int i = 0; i < 9; ++i) b->inertia[i] *= fifth;
+  v3_copy(b->c, at->position);
+  v3_copy(b->origin, at->position);
+  memcpy(b->q, at->orientation, sizeof at->orientation);
+  memcpy(b->start, at->orientation, sizeof at->orientation);
+  v3_copy(b->v, at->velocity);
+  v3_copy(b->w, at->angular_velocity);
+  v3_copy(b->u_free, b->w);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void rigid_body_rotation(const rigid_body *b, double q[4])
+{
+  double back[4];
+  memcpy(q, b->q, 4 * sizeof *q);
+  if (!b->model) return; /* bodies that are no copies start without rotation */
+  quaternion_conjugate(back, b->start);
+  quaternion_multiply(q, b->q, back);
 }
 
 void rigid_body_destroy_base(body **base)
@@ -205,9 +276,10 @@ rigid_body *rigid_body_dynamic(body *b) { return b->ops == &rigid_body_ops ? (ri
 
 void rigid_body_current_point(const rigid_body *b, const double x0[3], double x[3])
 {
-  double R[9], a[3];
+  double q[4], R[9], a[3];
   v3_sub(a, x0, b->origin);
-  quaternion_to_matrix(R, b->q);
+  rigid_body_rotation(b, q);
+  quaternion_to_matrix(R, q);
   m3_mulv(x, R, a);
   v3_axpy(x, 1.0, b->c);
 }

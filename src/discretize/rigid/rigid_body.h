@@ -36,18 +36,19 @@ typedef struct {
 
 /* Job entry bodies.NAME of kind rigid, kinematic or static; the three kinds have one key table each. */
 typedef struct {
-  const char        *material; /* first, as in every kind */
-  const shape_spec  *shape;
-  double             surface_spacing;   /* m; NaN: chosen from the shape */
-  int                contact_surface;   /* rigid_contact */
-  int64_t            contact_points;    /* per flat contact patch; 0: not given */
-  double             mass;              /* kg; NaN: from the material's density */
-  double             inertia[3];        /* kg m^2 about the axes of the job; NaN: from the shape */
-  double             center_of_mass[3]; /* m; NaN: centre of the shape */
-  double             velocity[3], angular_velocity[3], force[3], torque[3];
-  int                rotation; /* integrator, RIGID_CONSERVING ... */
-  key_list           anchors;  /* list of rigid_anchor_spec */
-  const motion_spec *motion;   /* of kinematic bodies */
+  const char                     *material; /* first, as in every kind */
+  const shape_spec               *shape;
+  double                          surface_spacing;   /* m; NaN: chosen from the shape */
+  int                             contact_surface;   /* rigid_contact */
+  int64_t                         contact_points;    /* per flat contact patch; 0: not given */
+  double                          mass;              /* kg; NaN: from the material's density */
+  double                          inertia[3];        /* kg m^2 about the axes of the job; NaN: from the shape */
+  double                          center_of_mass[3]; /* m; NaN: centre of the shape */
+  double                          velocity[3], angular_velocity[3], force[3], torque[3];
+  int                             rotation; /* integrator, RIGID_CONSERVING ... */
+  key_list                        anchors;  /* list of rigid_anchor_spec */
+  const motion_spec              *motion;   /* of kinematic bodies */
+  const struct rigid_copies_spec *copies;   /* rigid_copies.h; NULL: one body */
 } rigid_body_spec;
 extern const key_table rigid_body_table, kinematic_body_table, static_body_table;
 
@@ -58,11 +59,16 @@ typedef struct {
 
 typedef struct rigid_body rigid_body;
 struct rigid_body {
-  body           base; /* first: a rigid_body is a body */
+  body base; /* first: a rigid_body is a body */
+  /* Of a copy: the body whose geometry it shares, or has at another size. NULL: the body is no copy. */
+  rigid_body    *model;
+  bool           owns_model;
+  double         size, start[4]; /* size relative to the model; orientation at the start of the run as a quaternion */
   rigid_kind     kind;
   rigid_contact  contact_surface;
   int            rotation;
   double         origin[3];        /* origin of the body frame at the start of the run, in job coordinates */
+  double         volume;           /* of dynamic bodies [m^3] */
   double         mass, inertia[9]; /* body frame, about the centre of mass */
   double        *c, *q, *v, *w;    /* state in world axes: centre [3], quaternion [4], velocity [3], angular velocity [3] */
   bool           is_in_table;      /* c, q, v and w are in a rigid_table, which owns them */
@@ -93,7 +99,17 @@ struct rigid_body {
 PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_body_spec *spec, double density, const document_node *node,
                                  const char *path, diagnostics *d, rigid_body **out);
 void           rigid_body_destroy(rigid_body **b);
-void           rigid_body_set_gravity(rigid_body *b, const double gravity[3]);
+/* Pose and velocity of a copy at the start of the run: centre of mass [m], unit quaternion, velocities [m/s, rad/s], and the size
+ * relative to the model. */
+typedef struct {
+  double position[3], orientation[4], velocity[3], angular_velocity[3], size;
+} rigid_pose;
+/* A copy of the dynamic body `model` with the same density. It shares the geometry of the model if its size is 1. `model` must be no
+ * copy and have no anchors; it must outlive the copy, which owns it if owns_model is set by the caller afterwards. `name` is copied. */
+PetscErrorCode rigid_body_copy(rigid_body *model, const char *name, const rigid_pose *at, rigid_body **out);
+/* Rotation since the start of the run, as a unit quaternion. */
+void rigid_body_rotation(const rigid_body *b, double q[4]);
+void rigid_body_set_gravity(rigid_body *b, const double gravity[3]);
 /* Pose of a dynamic body: at the start of the step (vu NULL), or after dt with trial unknowns vu [6]. Sets frame->block to -1. */
 void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_frame *frame);
 /* Pose of a kinematic or static body at time t. rigid_body_move_to stores it in the body for output. */

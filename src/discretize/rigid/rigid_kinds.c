@@ -1,6 +1,6 @@
 /* The kinds rigid, kinematic and static: their job keys and their rows of the registry of kinds. */
 #include "discretize/body/body_kind.h"
-#include "discretize/rigid/rigid_body.h"
+#include "discretize/rigid/rigid_copies.h"
 #include "geometry/convex/convex_pose.h"
 
 static const char *const rotations[] = {
@@ -58,6 +58,8 @@ static const key_spec rigid_keys[] = {
   {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(rigid_body_spec, rotation), .choices = rotations,
    .choice_help = rotation_help, .fallback = "conserving", .help = "time integrator of the rotation"},
   {.name = "anchors", .type = KEY_LIST, .offset = offsetof(rigid_body_spec, anchors), .table = &anchor_table, .is_optional = true, .help = "springs to the world"},
+  {.name = "copies", .type = KEY_TABLE, .offset = offsetof(rigid_body_spec, copies), .table = &rigid_copies_table, .is_optional = true,
+   .help = "many bodies of this shape instead of one"},
   {.name = NULL}};
 const key_table rigid_body_table = {.name = "bodies.rigid", .help = "A rigid body that moves under forces.", .size = sizeof(rigid_body_spec), .keys = rigid_keys};
 
@@ -101,6 +103,12 @@ static PetscErrorCode create_rigid(const body_request *r, body_world *w, diagnos
 {
   return create_body(RIGID_DYNAMIC, r, w, d, out);
 }
+static bool           has_copies(const void *spec) { return ((const rigid_body_spec *)spec)->copies != NULL; }
+static PetscErrorCode create_copies(const body_request *r, body_world *w, diagnostics *d, int64_t *n, body ***bodies)
+{
+  *n = 0, *bodies = NULL;
+  return r->material ? rigid_copies_create(r, r->material->density, w->gravity, d, n, bodies) : PETSC_SUCCESS;
+}
 static PetscErrorCode create_kinematic(const body_request *r, body_world *w, diagnostics *d, body **out)
 {
   return create_body(RIGID_KINEMATIC, r, w, d, out);
@@ -110,8 +118,13 @@ static PetscErrorCode create_static(const body_request *r, body_world *w, diagno
   return create_body(RIGID_STATIC, r, w, d, out);
 }
 
-const body_kind rigid_body_kind = {
-    .name = "rigid", .keys = &rigid_body_table, .ops = &rigid_body_ops, .material = BODY_MATERIAL_ANY, .create = create_rigid};
+const body_kind rigid_body_kind     = {.name          = "rigid",
+                                       .keys          = &rigid_body_table,
+                                       .ops           = &rigid_body_ops,
+                                       .material      = BODY_MATERIAL_ANY,
+                                       .create        = create_rigid,
+                                       .create_copies = create_copies,
+                                       .has_copies    = has_copies};
 const body_kind kinematic_body_kind = {
     .name = "kinematic", .keys = &kinematic_body_table, .ops = &rigid_obstacle_ops, .create = create_kinematic};
 const body_kind static_body_kind = {.name = "static", .keys = &static_body_table, .ops = &rigid_obstacle_ops, .create = create_static};

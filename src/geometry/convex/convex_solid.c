@@ -215,6 +215,27 @@ static void convex_polyhedron_move(convex_polyhedron *p, const double d[3])
   for (int f = 0; f < p->n_faces; ++f) p->offset[f] += v3_dot(p->normal + 3 * f, d);
 }
 
+static PetscErrorCode convex_polyhedron_scaled(const convex_polyhedron *p, double factor, convex_polyhedron **out)
+{
+  const int64_t n_loop = p->loop_start[p->n_faces], n_fan = p->fan_start[p->n_corners];
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("polyhedron", 1, sizeof **out, out));
+  convex_polyhedron *o = *out;
+  *o                   = (convex_polyhedron){.n_corners = p->n_corners, .n_faces = p->n_faces, .n_edges = p->n_edges};
+  PetscCall(MEMORY_ALLOC("polyhedron", ARRAY(o->x, 3 * p->n_corners), ARRAY(o->normal, 3 * p->n_faces), ARRAY(o->offset, p->n_faces),
+                         ARRAY(o->loop_start, p->n_faces + 1), ARRAY(o->loop, n_loop), ARRAY(o->edge, 4 * p->n_edges),
+                         ARRAY(o->fan_start, p->n_corners + 1), ARRAY(o->fan, n_fan)));
+  for (int i = 0; i < 3 * p->n_corners; ++i) o->x[i] = factor * p->x[i];
+  for (int i = 0; i < p->n_faces; ++i) o->offset[i] = factor * p->offset[i];
+  memcpy(o->normal, p->normal, 3 * (size_t)p->n_faces * sizeof *p->normal);
+  memcpy(o->loop_start, p->loop_start, ((size_t)p->n_faces + 1) * sizeof *p->loop_start);
+  memcpy(o->loop, p->loop, (size_t)n_loop * sizeof *p->loop);
+  memcpy(o->edge, p->edge, 4 * (size_t)p->n_edges * sizeof *p->edge);
+  memcpy(o->fan_start, p->fan_start, ((size_t)p->n_corners + 1) * sizeof *p->fan_start);
+  memcpy(o->fan, p->fan, (size_t)n_fan * sizeof *p->fan);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ==== solids ==== */
 
 /* Bounding sphere of a sphere, capsule or cylinder. */
@@ -280,6 +301,17 @@ void convex_solid_turn(convex_solid *s, const double c[3], const double R[9])
   m3_mulv(x, R, s->to);
   v3_add(s->to, x, c);
   bound_segment(s);
+}
+
+PetscErrorCode convex_solid_scaled(const convex_solid *s, double factor, convex_solid *out)
+{
+  PetscFunctionBegin;
+  *out            = *s;
+  out->polyhedron = NULL;
+  out->radius *= factor, out->offset *= factor, out->bound *= factor;
+  for (int k = 0; k < 3; ++k) out->from[k] *= factor, out->to[k] *= factor, out->center[k] *= factor;
+  if (s->polyhedron) PetscCall(convex_polyhedron_scaled(s->polyhedron, factor, &out->polyhedron));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void convex_solid_move(convex_solid *s, const double d[3])

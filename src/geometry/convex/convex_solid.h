@@ -43,6 +43,8 @@ PetscErrorCode convex_solid_polyhedron(const triangle_mesh *m, convex_solid *out
 void           convex_solid_clear(convex_solid *s);
 /* Rigid motion x -> c + R x; not for polyhedra. */
 void convex_solid_turn(convex_solid *s, const double c[3], const double R[9]);
+/* A copy of s, enlarged by `factor` > 0 about the origin; free it with convex_solid_clear. */
+PetscErrorCode convex_solid_scaled(const convex_solid *s, double factor, convex_solid *out);
 /* Translation x -> x + d. */
 void convex_solid_move(convex_solid *s, const double d[3]);
 #endif

@@ -938,6 +938,49 @@ PetscErrorCode level_set_transform(level_set *child, const double c[3], const do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- scaled ---- */
+
+typedef struct {
+  level_set        base;
+  const level_set *child; /* borrowed */
+  double           factor;
+} level_set_enlarged;
+
+static double enlarged_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
+{
+  const level_set_enlarged *p    = (const level_set_enlarged *)s;
+  const double              y[3] = {x[0] / p->factor, x[1] / p->factor, x[2] / p->factor};
+  const double              v    = level_set_eval(p->child, y, gradient, hessian);
+  for (int i = 0; hessian && i < 9; ++i) hessian[i] /= p->factor;
+  return p->factor * v;
+}
+
+static void enlarged_bounds(const level_set *s, double min[3], double max[3])
+{
+  const level_set_enlarged *p = (const level_set_enlarged *)s;
+  level_set_bounds(p->child, min, max);
+  for (int k = 0; k < 3; ++k) min[k] *= p->factor, max[k] *= p->factor;
+}
+
+static double enlarged_implicit(const level_set *s, const double x[3])
+{
+  const level_set_enlarged *p    = (const level_set_enlarged *)s;
+  const double              y[3] = {x[0] / p->factor, x[1] / p->factor, x[2] / p->factor};
+  return p->factor * level_set_implicit(p->child, y);
+}
+
+static const level_set_kind kind_enlarged = {.eval = enlarged_eval, .bounds = enlarged_bounds, .implicit = enlarged_implicit};
+
+PetscErrorCode level_set_scaled(const level_set *child, double factor, level_set **out)
+{
+  level_set_enlarged *p = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("level set", 1, sizeof *p, &p));
+  *p   = (level_set_enlarged){.base = {&kind_enlarged}, .child = child, .factor = factor};
+  *out = &p->base;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- inset ---- */
 
 static double inset_eval(const level_set *s, const double x[3], double *gradient, double *hessian)

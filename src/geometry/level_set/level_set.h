@@ -62,6 +62,8 @@ PetscErrorCode level_set_intersection(int n, level_set **child, level_set **out)
 PetscErrorCode level_set_difference(level_set *from, level_set *minus, level_set **out);
 /* Rigid motion of the child: *out has the value phi(R^T (x - c)) at x. On success *out owns the child. */
 PetscErrorCode level_set_transform(level_set *child, const double c[3], const double R[9], level_set **out);
+/* The child enlarged by `factor` > 0 about the origin: *out has the value factor phi(x / factor). Borrows the child. */
+PetscErrorCode level_set_scaled(const level_set *child, double factor, level_set **out);
 void           level_set_destroy(level_set **s);
 
 /* A solid that is smaller by a layer of thickness `depth`: phi + depth. Not allocated: the caller owns the struct, and must not destroy it. */

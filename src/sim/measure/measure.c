@@ -41,6 +41,7 @@ static const key_spec box_keys[] = {
     {.name = NULL}};
 static const key_table box_table = {
     .name = "measure.within", .help = "A box with edges along the axes.", .size = sizeof(measure_box), .keys = box_keys};
+static const char *const axes[]  = {"x", "y", "z", NULL};
 static const char *const parts[] = {[MEASURE_PART_NORMAL] = "normal", [MEASURE_PART_FRICTION] = "friction", NULL};
 
 #define OF(member) .name = #member, .offset = offsetof(measure_spec, member)
@@ -62,6 +63,8 @@ static const key_spec measure_keys[] = {
                                                                                                                        "quantity"},
   {OF(part), .type = KEY_ENUM, .choices = parts, .is_optional = true, .help = "part of a contact force; the total force if not "
                                                                               "given"},
+  {OF(axis), .type = KEY_ENUM, .choices = axes, .is_optional = true, .help = "coordinate axis along which the box `within` is divided"},
+  {OF(bins), .type = KEY_INT, .min = 1, .max = MEASURE_MOST_BINS, .is_optional = true, .help = "number of layers of the box `within`"},
   {OF(expected), .type = KEY_STRINGS, .is_optional = true, .help = "three expressions in X, Y, Z (initial position), x, y, z (position) and t"},
   {OF(every), .type = KEY_REAL, .unit = "s", .fallback = "0", .min = 0, .max = INFINITY, .help = "time between records; 0: every step"},
   {.name = NULL}};
@@ -69,7 +72,8 @@ static const key_spec measure_keys[] = {
 const key_table measure_table = {.name = "measure",
                                  .help = "A quantity of the run, recorded as a table measure/NAME.csv of step, time and value. A "
                                          "key that the quantity does not use is rejected. Particles are about a quarter of a grid "
-                                         "cell inside the surface of the body that they represent.",
+                                         "cell inside the surface of the body that they represent. The name of an entry with `copies` "
+                                         "refers to all of them; as particles, rigid bodies are their centres of mass.",
                                  .size = sizeof(measure_spec),
                                  .keys = measure_keys};
 
@@ -90,7 +94,8 @@ static const struct {
   const char *name;
 } key_names[] = {{TAKE_BODY, "body"},     {TAKE_OTHER, "other"},       {TAKE_DIRECTION, "direction"},
                  {TAKE_POINT, "point"},   {TAKE_FRACTION, "fraction"}, {TAKE_EXPECTED, "expected"},
-                 {TAKE_WITHIN, "within"}, {TAKE_RADIUS, "radius"},     {TAKE_PART, "part"}};
+                 {TAKE_WITHIN, "within"}, {TAKE_RADIUS, "radius"},     {TAKE_PART, "part"},
+                 {TAKE_AXIS, "axis"},     {TAKE_BINS, "bins"}};
 
 static void check_keys(const subject *s)
 {
@@ -101,7 +106,10 @@ static void check_keys(const subject *s)
       diagnostics_add_under(s->d, s->item->node, s->path, name, "quantity %s does not use it; remove it", s->quantity->name);
     if (!is_given && s->quantity->wants & key_names[i].key)
       diagnostics_add_under(s->d, s->item->node, s->path, NULL, "missing required key \"%s\": quantity %s needs a %s", name,
-                            s->quantity->name, strcmp(name, "within") == 0 ? "box" : name);
+                            s->quantity->name,
+                            strcmp(name, "within") == 0 ? "box"
+                            : strcmp(name, "bins") == 0 ? "number of layers"
+                                                        : name);
   }
   if (s->spec->other && !s->spec->body && !(s->quantity->wants & TAKE_BODY))
     diagnostics_add_under(s->d, s->item->node, s->path, "other", "needs a body, too: contacts between `body` and `other`");
@@ -127,7 +135,8 @@ static unsigned properties_of(const scene_body *b)
   return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) |
          (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) | (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) |
          (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) | (b->whole >= 0 ? OF_LINK : 0u) |
-         (is_touched(b) ? OF_TOUCHED : 0u) | (has_triangles(b->body) ? OF_TRIANGLES : 0u);
+         (is_touched(b) ? OF_TOUCHED : 0u) | (has_triangles(b->body) ? OF_TRIANGLES : 0u) | (rigid_body_dynamic(b->body) ? OF_GRAINS : 0u) |
+         (b->whole < 0 && b->entry != b->name ? OF_COPIES : 0u);
 }
 
 static void check_kind(const subject *s, const char *key, int b)
@@ -135,18 +144,19 @@ static void check_kind(const subject *s, const char *key, int b)
   static const struct {
     const char *kind;
     unsigned    of;
-  } kinds[] = {{"rigid", OF_RIGID | OF_MASS},
+  } kinds[] = {{"rigid", OF_RIGID | OF_MASS | OF_GRAINS},
                {"kinematic", OF_RIGID},
                {"static", OF_RIGID},
                {"mpm", OF_PARTICLES | OF_MASS},
                {"mac", OF_PARTICLES | OF_MASS | OF_CONTINUUM},
                {"fem", OF_NODES | OF_SURFACE | OF_ELEMENTS | OF_MASS},
                {"cloth", OF_NODES | OF_SURFACE | OF_MASS},
-               {"rod", OF_NODES | OF_MASS}};
+               {"rod", OF_NODES | OF_MASS},
+               {"rigid with copies", OF_COPIES}};
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";
   int         n          = 0;
-  if (s->quantity->of == 0 || properties_of(&s->scene->bodies[b]) & s->quantity->of) return;
+  if ((s->quantity->of & ~(unsigned)OF_ONE) == 0 || properties_of(&s->scene->bodies[b]) & s->quantity->of) return;
   if (s->quantity->of & OF_TRIANGLES) {
     diagnostics_add_under(s->d, s->item->node, s->path, key,
                           "quantity %s needs a body with triangles for contact: of kind fem or "
@@ -175,9 +185,17 @@ static int check_name(const subject *s, const char *key, const char *name)
   const char *names[256];
   int         n = 0;
   if (!name) return -1;
-  const int b = scene_find_body(s->scene, name);
-  if (b >= 0) return b;
-  for (; n < s->scene->n_bodies && n < 256; ++n) names[n] = s->scene->bodies[n].name;
+  const body_range b = scene_find_bodies(s->scene, name);
+  if (b.n > 1 && s->quantity->of & OF_ONE)
+    diagnostics_add_under(s->d, s->item->node, s->path, key,
+                          "quantity %s needs one body, but \"%s\" has %d copies: write %s.1 for the first one", s->quantity->name, name,
+                          b.n, name);
+  if (b.n > 0) return b.first;
+  for (int i = 0; i < s->scene->n_bodies && n < 255; ++i) {
+    const scene_body *one = &s->scene->bodies[i];
+    if (one->whole < 0 && i > 0 && one->entry == s->scene->bodies[i - 1].entry) continue; /* further copies */
+    names[n++] = scene_shared_name(s->scene, i);
+  }
   const char *nearest = diagnostics_nearest(name, n, names);
   diagnostics_add_under(s->d, s->item->node, s->path, key, "no body is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
                         nearest ? nearest : "", nearest ? "\"?" : "; give a name of bodies:");
@@ -276,11 +294,14 @@ static PetscErrorCode resolve_names(const scene *s, const key_item *item, measur
 {
   const measure_spec *spec = item->value;
   PetscFunctionBegin;
-  k->name          = item->name;
-  k->spec          = spec;
-  k->quantity      = &measure_quantities[spec->quantity];
-  k->body          = spec->body ? scene_find_body(s, spec->body) : -1;
-  k->other         = spec->other ? scene_find_body(s, spec->other) : -1;
+  k->name     = item->name;
+  k->spec     = spec;
+  k->quantity = &measure_quantities[spec->quantity];
+  if (spec->body) k->bodies = scene_find_bodies(s, spec->body);
+  if (spec->other) k->others = scene_find_bodies(s, spec->other);
+  k->body          = spec->body ? k->bodies.first : -1;
+  k->other         = spec->other ? k->others.first : -1;
+  k->n_values      = k->quantity->takes & HAS_TENSOR ? 7 : k->quantity->takes & TAKE_BINS ? 1 + (int)spec->bins : 1;
   k->fraction      = isfinite(spec->fraction) ? spec->fraction : 1.0;
   k->has_direction = isfinite(spec->direction[0]);
   if (isfinite(spec->point[0])) v3_copy(k->point, spec->point);
@@ -343,6 +364,22 @@ static PetscErrorCode continue_table(entry *e, const char *path, int64_t resume_
 
 static bool is_flow(const measure *k) { return k->quantity->value == measure_flow_rate; }
 
+/* Columns: step, time, the value, and further values of tensors and profiles. */
+static PetscErrorCode open_table(entry *e, const char *path, int64_t resume_step)
+{
+  static const char *const components[]                   = {"xx", "yy", "zz", "yz", "zx", "xy"};
+  const char              *names[2 + MEASURE_MOST_VALUES] = {"step", "time", e->k.name}, *units[2 + MEASURE_MOST_VALUES] = {"1", "s"};
+  char                     bins[MEASURE_MOST_BINS][16];
+  PetscFunctionBegin;
+  for (int i = 0; i < e->k.n_values; ++i) units[2 + i] = e->k.quantity->unit;
+  for (int i = 1; i < e->k.n_values; ++i) {
+    if (e->k.quantity->takes & TAKE_BINS) (void)snprintf(bins[i - 1], sizeof bins[0], "bin_%d", i);
+    names[2 + i] = e->k.quantity->takes & TAKE_BINS ? bins[i - 1] : components[i - 1];
+  }
+  PetscCall(history_open(path, 2 + e->k.n_values, names, units, resume_step, &e->table));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, const sim_clock *now)
 {
   const step_report    nothing = {0};
@@ -352,10 +389,9 @@ PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, 
   snprintf(path, sizeof path, "%s/measure", dir);
   if (m->n > 0) PetscCall(file_make_directory(path));
   for (int i = 0; i < m->n; ++i) {
-    entry      *e       = &m->entry[i];
-    const char *names[] = {"step", "time", e->k.name}, *units[] = {"1", "s", e->k.quantity->unit};
+    entry *e = &m->entry[i];
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, e->k.name);
-    PetscCall(history_open(path, 3, names, units, resume_step, &e->table));
+    PetscCall(open_table(e, path, resume_step));
     if (resume_step >= 0) PetscCall(continue_table(e, path, resume_step, now));
     if (is_flow(&e->k)) PetscCall(measure_flow_open(&moment, m->named_state, &e->k));
   }
@@ -364,11 +400,12 @@ PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, 
 
 static PetscErrorCode record_value(entry *e, const measure_moment *moment)
 {
-  double value = NAN;
+  double row[2 + MEASURE_MOST_VALUES] = {(double)moment->clock.step, moment->clock.time};
   PetscFunctionBegin;
-  PetscCall(e->k.quantity->value(moment, &e->k, &value));
-  measure_statistics_add(&e->statistics, moment->clock.time, value);
-  PetscCall(history_row(e->table, (const double[]){(double)moment->clock.step, moment->clock.time, value}));
+  for (int i = 0; i < e->k.n_values; ++i) row[2 + i] = NAN;
+  PetscCall(e->k.quantity->value(moment, &e->k, row + 2));
+  measure_statistics_add(&e->statistics, moment->clock.time, row[2]);
+  PetscCall(history_row(e->table, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,6 +445,7 @@ PetscErrorCode measures_destroy(measures **m)
     code                     = code ? code : one;
     vector_field_destroy(&(*m)->entry[i].k.expected);
     measure_flow_close(&(*m)->entry[i].k);
+    measure_points_free(&(*m)->entry[i].k.points);
     scene_intersections_destroy(&(*m)->entry[i].k.intersections);
   }
   MEMORY_FREE(&(*m)->entry, m);

@@ -14,7 +14,7 @@
 static PetscErrorCode totals(const measure_moment *now, const measure *k, body_totals *sum)
 {
   PetscFunctionBegin;
-  if (k->body >= 0) PetscCall(scene_body_totals(now->scene, k->body, sum));
+  if (k->body >= 0) PetscCall(scene_bodies_totals(now->scene, k->bodies, sum));
   else PetscCall(scene_totals(now->scene, sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -54,8 +54,8 @@ PetscErrorCode measure_distance(const measure_moment *now, measure *k, double *v
   body_totals one, other;
   double      d[3];
   PetscFunctionBegin;
-  PetscCall(scene_body_totals(now->scene, k->body, &one));
-  PetscCall(scene_body_totals(now->scene, k->other, &other));
+  PetscCall(scene_bodies_totals(now->scene, k->bodies, &one));
+  PetscCall(scene_bodies_totals(now->scene, k->others, &other));
   v3_sub(d, other.center, one.center);
   *value = measure_along(k, d);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -94,12 +94,12 @@ PetscErrorCode measure_angular_velocity(const measure_moment *now, measure *k, d
   return PETSC_SUCCESS;
 }
 
-/* Every body starts without rotation. */
 PetscErrorCode measure_rotation(const measure_moment *now, measure *k, double *value)
 {
   const rigid_body *b = rigid_body_of(measure_body_of(now, k));
-  double            theta[3];
-  quaternion_log(theta, b->q);
+  double            q[4], theta[3];
+  rigid_body_rotation(b, q);
+  quaternion_log(theta, q);
   *value = measure_along(k, theta);
   return PETSC_SUCCESS;
 }
@@ -107,8 +107,9 @@ PetscErrorCode measure_rotation(const measure_moment *now, measure *k, double *v
 PetscErrorCode measure_tilt(const measure_moment *now, measure *k, double *value)
 {
   const rigid_body *b = rigid_body_of(measure_body_of(now, k));
-  double            R[9], w[3], c[3];
-  quaternion_to_matrix(R, b->q);
+  double            q[4], R[9], w[3], c[3];
+  rigid_body_rotation(b, q);
+  quaternion_to_matrix(R, q);
   m3_mulv(w, R, k->direction);
   v3_cross(c, k->direction, w);
   *value = atan2(v3_norm(c), v3_dot(k->direction, w));
@@ -147,7 +148,7 @@ PetscErrorCode measure_max_speed(const measure_moment *now, measure *k, double *
 {
   *value = 0.0;
   for (int b = 0; b < now->scene->n_bodies; ++b)
-    if (k->body == b || (k->body < 0 && body_system(now->scene->bodies[b].body)))
+    if (body_range_has(k->bodies, b) || (k->body < 0 && body_system(now->scene->bodies[b].body)))
       *value = fmax(*value, fastest_in(now->scene->bodies[b].body));
   return PETSC_SUCCESS;
 }

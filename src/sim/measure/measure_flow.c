@@ -1,7 +1,6 @@
 /* Compares the side of every particle, identified across resorting, with that of the previous step. */
 #include "sim/measure/measure_flow.h"
 #include "core/memory.h"
-#include "discretize/particles/particles.h"
 #include "sim/scene/scene.h"
 
 enum { UNSEEN = 0, BEHIND = 1, BEYOND = 2 };
@@ -24,14 +23,14 @@ static void names_of(const measure *k, char crossed[300], char since[300])
 }
 
 /* Distance beyond the plane. */
-static double height_of(const measure *k, const particles *p, int64_t i)
+static double height_of(const measure *k, const measure_points *p, int64_t i)
 {
   const double x[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
   return v3_dot(k->direction, x);
 }
 
 /* True if the particle crossed the plane, on its trajectory within the step, inside the measured area. */
-static bool is_in_measured_area(const measure *k, const particles *p, int64_t i, double height, double dt)
+static bool is_in_measured_area(const measure *k, const measure_points *p, int64_t i, double height, double dt)
 {
   const double v[3] = {p->v[0][i], p->v[1][i], p->v[2][i]}, across = v3_dot(k->direction, v);
   const double back = across * height > 0.0 ? fmin(height / across, dt) : 0.0;
@@ -44,7 +43,7 @@ static bool is_in_measured_area(const measure *k, const particles *p, int64_t i,
   return is_in;
 }
 
-static PetscErrorCode make_room(measure_flow *f, const particles *p)
+static PetscErrorCode make_room(measure_flow *f, const measure_points *p)
 {
   int64_t n = f->n;
   PetscFunctionBegin;
@@ -58,9 +57,10 @@ static PetscErrorCode make_room(measure_flow *f, const particles *p)
 
 PetscErrorCode measure_flow_step(const measure_moment *now, measure *k)
 {
-  const particles *p = particles_of(measure_body_of(now, k));
-  measure_flow    *f = k->flow;
+  measure_points points, *p = &points;
+  measure_flow  *f = k->flow;
   PetscFunctionBegin;
+  PetscCall(measure_points_get(now->scene, k->bodies, &k->points, p));
   PetscCall(make_room(f, p));
   for (int64_t i = 0; i < p->n; ++i) {
     const double  height = height_of(k, p, i);

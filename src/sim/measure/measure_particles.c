@@ -8,9 +8,12 @@
 #include "sim/scene/scene.h"
 #include <stdlib.h>
 
-static particles *measured_particles(const measure_moment *now, const measure *k) { return particles_of(measure_body_of(now, k)); }
+static PetscErrorCode get_points(const measure_moment *now, measure *k, measure_points *p)
+{
+  return measure_points_get(now->scene, k->bodies, &k->points, p);
+}
 
-static bool is_within(const measure_box *box, const particles *p, int64_t i)
+static bool is_within(const measure_box *box, const measure_points *p, int64_t i)
 {
   for (int q = 0; box && q < 3; ++q)
     if (!(p->x[q][i] >= box->min[q] && p->x[q][i] <= box->max[q])) return false;
@@ -19,44 +22,75 @@ static bool is_within(const measure_box *box, const particles *p, int64_t i)
 
 PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double *value)
 {
-  const particles *p = measured_particles(now, k);
-  *value             = 0.0;
-  for (int64_t i = 0; i < p->n; ++i) {
-    const double x[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
-    if (v3_dot(k->direction, x) > 0) *value += p->mass[i];
+  measure_points p;
+  PetscFunctionBegin;
+  PetscCall(get_points(now, k, &p));
+  *value = 0.0;
+  for (int64_t i = 0; i < p.n; ++i) {
+    const double x[3] = {p.x[0][i] - k->point[0], p.x[1][i] - k->point[1], p.x[2][i] - k->point[2]};
+    if (v3_dot(k->direction, x) > 0) *value += p.mass[i];
   }
-  return PETSC_SUCCESS;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode measure_density(const measure_moment *now, measure *k, double *value)
 {
-  const particles   *p   = measured_particles(now, k);
+  measure_points     p;
   const measure_box *box = k->spec->within;
   double             sum = 0.0;
-  for (int64_t i = 0; i < p->n; ++i)
-    if (is_within(box, p, i)) sum += p->mass[i];
+  PetscFunctionBegin;
+  PetscCall(get_points(now, k, &p));
+  for (int64_t i = 0; i < p.n; ++i)
+    if (is_within(box, &p, i)) sum += p.mass[i];
   *value = sum / ((box->max[0] - box->min[0]) * (box->max[1] - box->min[1]) * (box->max[2] - box->min[2]));
-  return PETSC_SUCCESS;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Two passes, because the mean may be much larger than the deviations. */
 PetscErrorCode measure_granular_temperature(const measure_moment *now, measure *k, double *value)
 {
-  const particles *p    = measured_particles(now, k);
-  double           mass = 0.0, mean[3] = {0.0, 0.0, 0.0}, sum = 0.0;
-  for (int64_t i = 0; i < p->n; ++i) {
-    if (!is_within(k->spec->within, p, i)) continue;
-    mass += p->mass[i];
-    for (int q = 0; q < 3; ++q) mean[q] += p->mass[i] * p->v[q][i];
+  measure_points p;
+  double         mass = 0.0, mean[3] = {0.0, 0.0, 0.0}, sum = 0.0;
+  PetscFunctionBegin;
+  PetscCall(get_points(now, k, &p));
+  for (int64_t i = 0; i < p.n; ++i) {
+    if (!is_within(k->spec->within, &p, i)) continue;
+    mass += p.mass[i];
+    for (int q = 0; q < 3; ++q) mean[q] += p.mass[i] * p.v[q][i];
   }
-  if (!(mass > 0.0)) return PETSC_SUCCESS;
+  if (!(mass > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   v3_scale(mean, 1.0 / mass, mean);
-  for (int64_t i = 0; i < p->n; ++i) {
-    const double v[3] = {p->v[0][i] - mean[0], p->v[1][i] - mean[1], p->v[2][i] - mean[2]};
-    if (is_within(k->spec->within, p, i)) sum += p->mass[i] * v3_dot(v, v);
+  for (int64_t i = 0; i < p.n; ++i) {
+    const double v[3] = {p.v[0][i] - mean[0], p.v[1][i] - mean[1], p.v[2][i] - mean[2]};
+    if (is_within(k->spec->within, &p, i)) sum += p.mass[i] * v3_dot(v, v);
   }
   *value = sum / (3.0 * mass);
-  return PETSC_SUCCESS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of mass and momentum by layer; layer 0 is the whole box. */
+PetscErrorCode measure_velocity_profile(const measure_moment *now, measure *k, double *value)
+{
+  const measure_box *box  = k->spec->within;
+  const int          axis = k->spec->axis;
+  measure_points     p;
+  double             mass[MEASURE_MOST_VALUES] = {0.0}, momentum[MEASURE_MOST_VALUES][3] = {{0.0}};
+  PetscFunctionBegin;
+  PetscCall(get_points(now, k, &p));
+  for (int64_t i = 0; i < p.n; ++i) {
+    if (!is_within(box, &p, i)) continue;
+    const double  at       = (p.x[axis][i] - box->min[axis]) / (box->max[axis] - box->min[axis]) * (double)k->spec->bins;
+    const int64_t layer[2] = {0, 1 + (int64_t)fmin(at, (double)k->spec->bins - 1.0)};
+    for (int q = 0; q < 2; ++q) {
+      mass[layer[q]] += p.mass[i];
+      for (int c = 0; c < 3; ++c) momentum[layer[q]][c] += p.mass[i] * p.v[c][i];
+    }
+  }
+  for (int i = 0; i < k->n_values; ++i) {
+    v3_scale(momentum[i], 1.0 / mass[i], momentum[i]); /* NaN in an empty layer */
+    value[i] = measure_along(k, momentum[i]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ==== shape ==== */
@@ -75,14 +109,14 @@ PetscErrorCode measure_self_intersection_depth(const measure_moment *now, measur
 
 PetscErrorCode measure_angle_of_repose(const measure_moment *now, measure *k, double *value)
 {
+  measure_points p;
   PetscFunctionBegin;
-  body            *b = measure_body_of(now, k), *grid = body_system(b);
-  const particles *p = particles_of(b);
-  heap_frame       f = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
+  PetscCall(get_points(now, k, &p));
+  heap_frame f = {.is_round = !k->has_direction, .width = p.spacing};
   measure_up(now->scene, f.up);
   v3_copy(f.point, k->point);
   v3_copy(f.along, k->direction);
-  PetscCall(heap_slope_angle(p->n, p->x, &f, value));
+  PetscCall(heap_slope_angle(p.n, p.x, &f, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,16 +133,17 @@ static void horizontals(const double up[3], double e[2][3])
 
 PetscErrorCode measure_anisotropy(const measure_moment *now, measure *k, double *value)
 {
-  const particles *p = particles_of(measure_body_of(now, k));
-  double           up[3], e[2][3], sum = 0.0, all = 0.0;
+  measure_points p;
+  double         up[3], e[2][3], sum = 0.0, all = 0.0;
   PetscFunctionBegin;
+  PetscCall(get_points(now, k, &p));
   measure_up(now->scene, up);
   horizontals(up, e);
-  for (int64_t i = 0; i < p->n; ++i) {
-    const double d[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
+  for (int64_t i = 0; i < p.n; ++i) {
+    const double d[3] = {p.x[0][i] - k->point[0], p.x[1][i] - k->point[1], p.x[2][i] - k->point[2]};
     const double x = v3_dot(d, e[0]), y = v3_dot(d, e[1]), square = x * x + y * y;
-    all += p->mass[i] * square;
-    if (square > 0.0) sum += p->mass[i] * (x * x * x * x - 6.0 * x * x * y * y + y * y * y * y) / square; /* r^2 cos 4 phi */
+    all += p.mass[i] * square;
+    if (square > 0.0) sum += p.mass[i] * (x * x * x * x - 6.0 * x * x * y * y + y * y * y * y) / square; /* r^2 cos 4 phi */
   }
   if (all > 0.0) *value = sum / all;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,15 +168,18 @@ static double distance(const ruler *r, const double x[3])
 }
 
 /* Linear interpolation between order statistics: 1 is the maximum, 0 the minimum; NaN without points. */
-static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, double *value)
+static PetscErrorCode quantile(const measure_moment *now, measure *k, const ruler *r, double fraction, double *value)
 {
-  body_nodes s = {0};
-  if (b->ops->nodes) b->ops->nodes(b, &s);
-  const particles *p = s.n ? NULL : particles_of(b);
-  const int64_t    n = p ? p->n : s.n;
-  double          *d;
+  const body    *b      = measure_body_of(now, k);
+  body_nodes     s      = {0};
+  measure_points points = {0}, *p;
+  double        *d;
   PetscFunctionBegin;
-  *value = NAN;
+  if (b->ops->nodes) b->ops->nodes(b, &s);
+  else PetscCall(get_points(now, k, &points));
+  p               = s.n ? NULL : &points;
+  const int64_t n = p ? p->n : s.n;
+  *value          = NAN;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("quantile", n, sizeof *d, &d));
 #pragma omp parallel for schedule(static) if (n > 4096)
@@ -165,7 +203,7 @@ PetscErrorCode measure_extent(const measure_moment *now, measure *k, double *val
   ruler r = {.is_round = !k->has_direction, .direction = k->direction, .point = k->point};
   PetscFunctionBegin;
   measure_up(now->scene, r.up);
-  PetscCall(quantile(measure_body_of(now, k), &r, k->fraction, value));
+  PetscCall(quantile(now, k, &r, k->fraction, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +220,7 @@ PetscErrorCode measure_height(const measure_moment *now, measure *k, double *val
   ruler r = {.is_round = false, .direction = r.up};
   PetscFunctionBegin;
   measure_up(now->scene, r.up);
-  PetscCall(quantile(measure_body_of(now, k), &r, k->fraction, value));
+  PetscCall(quantile(now, k, &r, k->fraction, value));
   *value -= v3_dot(k->point, r.up);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,7 +254,7 @@ static int64_t find_piece(int64_t *up, int64_t i)
 }
 
 /* Connect the particle at `from` with particles of a cell that come after it and are not farther than the radius. */
-static void connect_particles(const particles *p, const place *from, const place *all, int64_t n, const int64_t cell[3], double radius,
+static void connect_particles(const measure_points *p, const place *from, const place *all, int64_t n, const int64_t cell[3], double radius,
                               int64_t *up)
 {
   const int64_t i   = from->particle;
@@ -236,12 +274,13 @@ static void connect_particles(const particles *p, const place *from, const place
 
 PetscErrorCode measure_largest_fragment(const measure_moment *now, measure *k, double *value)
 {
-  const particles *p      = particles_of(measure_body_of(now, k));
-  const double     radius = k->spec->radius;
-  place           *at     = NULL;
-  int64_t         *up     = NULL;
-  double          *mass = NULL, all = 0.0, most = 0.0;
+  measure_points points, *p = &points;
+  const double   radius = k->spec->radius;
+  place         *at     = NULL;
+  int64_t       *up     = NULL;
+  double        *mass = NULL, all = 0.0, most = 0.0;
   PetscFunctionBegin;
+  PetscCall(get_points(now, k, p));
   PetscErrorCode code = MEMORY_ALLOC("pieces", ARRAY(at, p->n), ARRAY(up, p->n), ARRAY(mass, p->n));
   for (int64_t i = 0; i < p->n && !code; ++i) {
     up[i] = at[i].particle = i;

@@ -118,6 +118,7 @@ static PetscErrorCode add_parts(scene *s, int i, int *capacity)
   PetscCall(memory_resize("bodies", *capacity, sizeof *s->bodies, &s->bodies));
   for (int k = 0; k < n; ++k)
     s->bodies[s->n_bodies++] = (scene_body){.name     = part[k]->name,
+                                            .entry    = s->bodies[i].entry,
                                             .kind     = part[k]->ops->is_shapeless ? &articulated_frame_kind : &articulated_link_kind,
                                             .material = s->bodies[i].material,
                                             .body     = part[k],
@@ -125,30 +126,69 @@ static PetscErrorCode add_parts(scene *s, int i, int *capacity)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode build_body(scene *s, const key_item *item, scene_body *b, diagnostics *d)
+/* Add all copies of the entry `b`. */
+static PetscErrorCode add_copies(scene *s, const body_request *r, scene_body b, int *capacity, diagnostics *d)
 {
+  int64_t n;
+  body  **copy;
   PetscFunctionBegin;
-  char path[256];
-  snprintf(path, sizeof path, "bodies.%s", item->name);
-  *b                         = (scene_body){.name = item->name, .whole = -1};
-  b->kind                    = body_kinds[item->variant];
-  b->material                = material_of(s, item, b->kind, path, d);
-  const body_request request = {.name = item->name, .path = path, .spec = item->value, .material = b->material, .node = item->node};
-  const int          before  = diagnostics_count(d);
-  PetscCall(b->kind->create(&request, &s->world, d, &b->body));
-  if (b->body && diagnostics_count(d) == before) PetscCall(check_mass(s, b->body, &request, d));
+  PetscCall(b.kind->create_copies(r, &s->world, d, &n, &copy));
+  PetscCheck(n < INT32_MAX - *capacity, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: too many bodies", r->path);
+  *capacity += (int)n;
+  PetscCall(memory_resize("bodies", *capacity, sizeof *s->bodies, &s->bodies));
+  for (int64_t i = 0; i < n; ++i) {
+    b.name = copy[i]->name, b.body = copy[i];
+    s->bodies[s->n_bodies++] = b;
+  }
+  if (n == 0) s->bodies[s->n_bodies++] = b; /* without a body, as after other errors, so that its name is known */
+  memory_free(&copy);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A part is named WHOLE.PART; another body may have the same name. */
-static void check_part_names(const scene *s, diagnostics *d)
+/* Add the body of an entry of the job, with its parts, or all its copies. */
+static PetscErrorCode add_bodies(scene *s, const key_item *item, int *capacity, diagnostics *d)
 {
-  for (int i = 0; i < s->n_bodies; ++i)
-    for (int j = 0; j < s->n_bodies && s->bodies[i].whole >= 0; ++j) {
-      if (j == i || (s->bodies[j].whole >= 0 && j > i) || strcmp(s->bodies[i].name, s->bodies[j].name) != 0) continue;
-      diagnostics_add_under(d, document_find(s->world.job, "bodies"), "bodies", s->bodies[s->bodies[i].whole].name,
-                            "has a link whose full name \"%s\" is also the name of another body: rename one of them", s->bodies[i].name);
-    }
+  PetscFunctionBegin;
+  char       path[256];
+  scene_body b = {.name = item->name, .entry = item->name, .whole = -1, .kind = body_kinds[item->variant]};
+  snprintf(path, sizeof path, "bodies.%s", item->name);
+  b.material                 = material_of(s, item, b.kind, path, d);
+  const body_request request = {.name = item->name, .path = path, .spec = item->value, .material = b.material, .node = item->node};
+  const int          before = diagnostics_count(d), first = s->n_bodies;
+  if (b.kind->has_copies && b.kind->has_copies(item->value)) {
+    PetscCall(add_copies(s, &request, b, capacity, d));
+  } else {
+    PetscCall(b.kind->create(&request, &s->world, d, &b.body));
+    s->bodies[s->n_bodies++] = b;
+    PetscCall(add_parts(s, first, capacity));
+  }
+  for (int i = first; i < s->n_bodies && diagnostics_count(d) == before; ++i)
+    if (s->bodies[i].body && s->bodies[i].whole < 0) PetscCall(check_mass(s, s->bodies[i].body, &request, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+  return strcmp((*(const scene_body *const *)a)->name, (*(const scene_body *const *)b)->name);
+}
+
+/* A part is named WHOLE.PART, and a copy ENTRY.NUMBER; another body may have the same name. */
+static PetscErrorCode check_own_names(const scene *s, diagnostics *d)
+{
+  const scene_body **by_name;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("names", s->n_bodies, sizeof(scene_body *), &by_name));
+  for (int i = 0; i < s->n_bodies; ++i) by_name[i] = &s->bodies[i];
+  qsort(by_name, (size_t)s->n_bodies, sizeof *by_name, compare_names);
+  for (int i = 1; i < s->n_bodies; ++i) {
+    const scene_body *one = by_name[i - 1], *two = by_name[i], *of = one->entry == one->name ? two : one;
+    if (strcmp(one->name, two->name) == 0)
+      diagnostics_add_under(d, document_find(s->world.job, "bodies"), "bodies", of->entry,
+                            "has a %s whose full name \"%s\" is also the name of another body: rename one of them",
+                            of->whole >= 0 ? "link" : "copy", of->name);
+  }
+  memory_free(&by_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode build_bodies(scene *s, diagnostics *d)
@@ -164,12 +204,8 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   s->world.keeps_origins   = s->options->keeps_origins;
   int capacity             = list->n;
   PetscCall(memory_alloc("bodies", capacity, sizeof(scene_body), &s->bodies));
-  for (int i = 0; i < list->n; ++i) {
-    const int at = s->n_bodies++;
-    PetscCall(build_body(s, &list->item[i], &s->bodies[at], d));
-    PetscCall(add_parts(s, at, &capacity));
-  }
-  check_part_names(s, d);
+  for (int i = 0; i < list->n; ++i) PetscCall(add_bodies(s, &list->item[i], &capacity, d));
+  PetscCall(check_own_names(s, d));
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_resize("bodies", s->n_bodies + SCENE_WALLS, sizeof(scene_body), &s->bodies));
   PetscCall(scene_add_walls(s));
@@ -234,6 +270,12 @@ static PetscErrorCode build_systems(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two copies of one entry. */
+static bool is_same_entry(const scene *s, int i, int j)
+{
+  return s->bodies[i].whole < 0 && s->bodies[j].whole < 0 && s->bodies[i].entry == s->bodies[j].entry;
+}
+
 /* Check that the names in picture.transparent are bodies. */
 static void check_transparent(const scene *s, diagnostics *d)
 {
@@ -242,8 +284,8 @@ static void check_transparent(const scene *s, diagnostics *d)
     const char *names[256];
     int         n = 0, found = 0;
     for (int i = 0; i < s->n_bodies; ++i) {
-      found |= strcmp(s->bodies[i].name, transparent->item[k].value) == 0;
-      if (n < 256) names[n++] = s->bodies[i].name;
+      found |= strcmp(s->bodies[i].name, transparent->item[k].value) == 0 || strcmp(s->bodies[i].entry, transparent->item[k].value) == 0;
+      if (n < 256 && !(i > 0 && is_same_entry(s, i - 1, i))) names[n++] = s->bodies[i].entry;
     }
     const char *nearest = diagnostics_nearest(transparent->item[k].value, n, names);
     if (!found)
@@ -305,7 +347,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   }
   for (int i = 0; i < s->n_bodies; ++i) {
     char path[300];
-    snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
+    snprintf(path, sizeof path, "bodies.%s", scene_shared_name(s, i));
     rotation_step_warn(s->bodies[i].body, path, options->time->step, s->warnings);
   }
   *out = s;
@@ -333,7 +375,7 @@ void scene_destroy(scene **s)
 
 const document_node *scene_body_node(const scene *s, int i)
 {
-  return document_find(document_find(s->options->root, "bodies"), s->bodies[i].name);
+  return document_find(document_find(s->options->root, "bodies"), s->bodies[i].entry);
 }
 
 int scene_find_body(const scene *s, const char *name)
@@ -341,6 +383,17 @@ int scene_find_body(const scene *s, const char *name)
   for (int i = 0; i < s->n_bodies; ++i)
     if (strcmp(s->bodies[i].name, name) == 0) return i;
   return -1;
+}
+
+body_range scene_find_bodies(const scene *s, const char *name)
+{
+  const int  one = scene_find_body(s, name);
+  body_range r   = {one, one >= 0};
+  for (int i = 0; i < s->n_bodies && one < 0; ++i) {
+    if (s->bodies[i].whole >= 0 || strcmp(s->bodies[i].entry, name) != 0) continue;
+    if (r.n++ == 0) r.first = i;
+  }
+  return r;
 }
 
 /* --- during the run -------------------------------------------------------------------------------------------------- */
@@ -377,6 +430,23 @@ PetscErrorCode scene_emit(scene *s, double t, double dt)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One line for the n copies of an entry. */
+static PetscErrorCode describe_copies(const scene *s, int first, int n, FILE *out)
+{
+  double mass = 0.0, lightest = INFINITY, heaviest = 0.0;
+  PetscFunctionBegin;
+  for (int i = first; i < first + n; ++i) {
+    body_totals sum;
+    PetscCall(scene_body_totals(s, i, &sum));
+    mass += sum.mass, lightest = fmin(lightest, sum.mass), heaviest = fmax(heaviest, sum.mass);
+  }
+  fprintf(out, "  %-16s %-10s %d copies, %.6g kg, ", s->bodies[first].entry, s->bodies[first].kind->name, n, mass);
+  if (lightest < heaviest) fprintf(out, "%.4g to %.4g kg each, ", lightest, heaviest);
+  if (s->bodies[first].body->ops->describe) s->bodies[first].body->ops->describe(s->bodies[first].body, out);
+  fprintf(out, " each\n");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode scene_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
@@ -387,6 +457,13 @@ PetscErrorCode scene_describe(const scene *s, FILE *out)
   for (int i = 0; i < s->n_bodies; ++i) {
     const scene_body *b = &s->bodies[i];
     if (scene_is_wall(s, i)) continue;
+    if (b->whole < 0 && b->entry != b->name) {
+      int n = 1;
+      while (i + n < s->n_bodies && is_same_entry(s, i, i + n)) ++n;
+      PetscCall(describe_copies(s, i, n, out));
+      i += n - 1;
+      continue;
+    }
     fprintf(out, "  %-16s %-10s ", b->name, b->kind->name);
     if (body_system(b->body)) {
       body_totals sum;
@@ -410,7 +487,20 @@ PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum)
   return b->ops->totals(b, s->gravity, sum);
 }
 
-/* Sum over all systems; the centre is weighted by mass. */
+/* The centre is summed with the mass as weight. */
+static void add_totals(const body_totals *one, body_totals *sum)
+{
+  sum->mass += one->mass;
+  sum->kinetic += one->kinetic;
+  sum->elastic += one->elastic;
+  sum->potential += one->potential;
+  v3_axpy(sum->momentum, 1.0, one->momentum);
+  v3_axpy(sum->angular_momentum, 1.0, one->angular_momentum);
+  v3_axpy(sum->center, one->mass, one->center);
+  sum->overshoot = fmax(sum->overshoot, one->overshoot);
+  sum->turn      = fmax(sum->turn, one->turn);
+}
+
 PetscErrorCode scene_totals(const scene *s, body_totals *sum)
 {
   PetscFunctionBegin;
@@ -418,15 +508,24 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
   for (int i = 0; i < s->n_systems; ++i) {
     body_totals one = {0};
     PetscCall(s->systems[i]->ops->totals(s->systems[i], s->gravity, &one));
-    sum->mass += one.mass;
-    sum->kinetic += one.kinetic;
-    sum->elastic += one.elastic;
-    sum->potential += one.potential;
-    v3_axpy(sum->momentum, 1.0, one.momentum);
-    v3_axpy(sum->angular_momentum, 1.0, one.angular_momentum);
-    v3_axpy(sum->center, one.mass, one.center);
-    sum->overshoot = fmax(sum->overshoot, one.overshoot);
-    sum->turn      = fmax(sum->turn, one.turn);
+    add_totals(&one, sum);
+  }
+  if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode scene_bodies_totals(const scene *s, body_range bodies, body_totals *sum)
+{
+  PetscFunctionBegin;
+  if (bodies.n == 1) {
+    PetscCall(scene_body_totals(s, bodies.first, sum));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  memset(sum, 0, sizeof *sum);
+  for (int i = 0; i < bodies.n; ++i) {
+    body_totals one = {0};
+    PetscCall(scene_body_totals(s, bodies.first + i, &one));
+    add_totals(&one, sum);
   }
   if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -462,11 +561,10 @@ PetscErrorCode scene_survey(const scene *s, body_survey **survey)
 
 /* ==== contact laws ==== */
 
-/* True if `name` is the name of body i, of the body that it is a part of, or of its material. */
+/* True if `name` is the name of body i, of the entry that it is a part or a copy of, or of its material. */
 static bool is_named(const scene *s, int i, const char *name)
 {
-  const int whole = s->bodies[i].whole;
-  return strcmp(s->bodies[i].name, name) == 0 || (whole >= 0 && strcmp(s->bodies[whole].name, name) == 0) ||
+  return strcmp(s->bodies[i].name, name) == 0 || strcmp(s->bodies[i].entry, name) == 0 ||
          (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
 }
 
@@ -490,7 +588,7 @@ static bool are_parts_of_one_body(const scene *s, int i, int j)
 static bool is_material(const scene *s, const char *name)
 {
   for (int i = 0; i < s->n_bodies; ++i)
-    if (strcmp(s->bodies[i].name, name) == 0) return false;
+    if (strcmp(s->bodies[i].name, name) == 0 || (s->bodies[i].whole < 0 && strcmp(s->bodies[i].entry, name) == 0)) return false;
   return true;
 }
 
@@ -500,7 +598,8 @@ static void check_pair_name(const scene *s, const key_item *item, const char *na
   int         n = 0;
   for (int i = 0; i < s->n_bodies; ++i) {
     if (is_named(s, i, name)) return;
-    if (n < 255) names[n++] = s->bodies[i].name;
+    if (i > 0 && is_same_entry(s, i - 1, i)) continue;
+    if (n < 255) names[n++] = scene_shared_name(s, i);
     if (n < 255 && s->bodies[i].material) names[n++] = s->bodies[i].material->name;
   }
   const char *nearest = diagnostics_nearest(name, n, names);
@@ -563,7 +662,8 @@ static void check_can_touch(const scene *s, const key_item *item, diagnostics *d
 {
   const contact_pair_options *p   = item->value;
   const char                 *one = p->between.item[0].value, *two = p->between.item[1].value;
-  const int                   a = scene_find_body(s, one), b = scene_find_body(s, two);
+  const body_range            first = scene_find_bodies(s, one), second = scene_find_bodies(s, two);
+  const int                   a = first.first, b = second.first + (second.first == a && second.n > 1); /* two copies */
   if (a < 0 || b < 0 || can_touch(s, a, b) || is_undetected(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts)
     return;
   if (a == b)
@@ -1013,7 +1113,8 @@ static PetscErrorCode scene_add_walls(scene *s)
       for (int i = 0; i < n_of_job; ++i) is_covered = is_covered || is_side_covered(s->bodies[i].body, normal, offset, 1e-6 * o->spacing);
       if (is_covered) continue;
       scene_body *b = &s->bodies[s->n_bodies];
-      *b            = (scene_body){.name = mac_side_name[a][upper], .kind = &mac_side_kind, .frame = -1, .whole = -1};
+      *b =
+          (scene_body){.name = mac_side_name[a][upper], .entry = mac_side_name[a][upper], .kind = &mac_side_kind, .frame = -1, .whole = -1};
       PetscCall(mac_side_create(o, a, upper, &b->body));
       ++s->n_bodies;
     }

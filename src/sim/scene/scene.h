@@ -9,9 +9,10 @@
 #include "sim/scene/body_survey.h"
 #include "sim/scene/scene_options.h"
 
-/* One entry of `bodies:` in the order of the job, followed by its parts (the links of an articulated body). */
+/* One entry of `bodies:` in the order of the job, followed by its parts (the links of an articulated body); or a copy of such an entry. */
 typedef struct {
   const char      *name;
+  const char      *entry; /* name of the entry: the name of the body, unless the body is a part or a copy */
   const body_kind *kind;
   const material  *material; /* borrowed; NULL for obstacles without one */
   body            *body;     /* owned if its ops have destroy, else by the world (body.h) */
@@ -58,6 +59,17 @@ static inline const contact_law *scene_law(const scene *s, int32_t a, int32_t b)
 PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out);
 void           scene_destroy(scene **s);
 int            scene_find_body(const scene *s, const char *name); /* index; -1: no such body */
+/* The bodies with this name: one body, or all copies of an entry, which are consecutive. n = 0: none. */
+typedef struct {
+  int first, n;
+} body_range;
+body_range scene_find_bodies(const scene *s, const char *name);
+/* Name of body i in warnings: all copies of an entry have the name of the entry, so that they share a warning. */
+static inline const char *scene_shared_name(const scene *s, int i)
+{
+  return s->bodies[i].whole < 0 ? s->bodies[i].entry : s->bodies[i].name;
+}
+static inline bool body_range_has(body_range r, int i) { return i >= r.first && i < r.first + r.n; }
 /* Entry of body i in the job, for the position of errors. */
 const document_node *scene_body_node(const scene *s, int i);
 
@@ -73,4 +85,5 @@ PetscErrorCode scene_set_time(scene *s, double t);
 PetscErrorCode scene_describe(const scene *s, FILE *out);
 PetscErrorCode scene_totals(const scene *s, body_totals *sum); /* mass, momenta, energies of all bodies; below: of one */
 PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum);
+PetscErrorCode scene_bodies_totals(const scene *s, body_range bodies, body_totals *sum);
 #endif

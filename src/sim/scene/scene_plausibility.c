@@ -29,14 +29,14 @@ typedef struct {
 
 static const char *path_of(const subject *c, int i, size_t size, char *path)
 {
-  snprintf(path, size, "bodies.%s", c->s->bodies[i].name);
+  snprintf(path, size, "bodies.%s", scene_shared_name(c->s, i));
   return path;
 }
 #define PATH(i) path_of(c, i, 300, (char[300]){0})
 
 static const char *pair_of(const subject *c, int i, int j, size_t size, char *text)
 {
-  snprintf(text, size, "%s, %s", c->s->bodies[i].name, c->s->bodies[j].name);
+  snprintf(text, size, "%s, %s", scene_shared_name(c->s, i), scene_shared_name(c->s, j));
   return text;
 }
 #define PAIR(i, j) pair_of(c, i, j, 500, (char[500]){0})

@@ -120,7 +120,7 @@ static PetscErrorCode update_pair(patch_spins *m, const step_contacts *c, const 
   if (total < LEAST_SPIN) PetscFunctionReturn(PETSC_SUCCESS);
   const scene *s = l->scene;
   char         pair[160];
-  snprintf(pair, sizeof pair, "%.64s, %.64s", s->bodies[spots[first].body_a].name, s->bodies[spots[first].body_b].name);
+  snprintf(pair, sizeof pair, "%.64s, %.64s", scene_shared_name(s, spots[first].body_a), scene_shared_name(s, spots[first].body_b));
   warning_list_add(s->warnings, "few-contact-points", pair,
                    "the bodies spin on each other, and their patch is represented by points at its border, which resist spin more than a "
                    "uniform load; give one of the bodies contact_points: 100");

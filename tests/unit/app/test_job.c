@@ -159,7 +159,7 @@ static const bad_job bad[] = {
   {18, "  z: {quantity: postion, body: ball}", "18:17", "did you mean \"position\""},
   {18, "  z: {quantity: position, body: bal}", "18:", "no body is called \"bal\""},
   {18, "  z: {quantity: position}", "18:", "needs a body"},
-  {18, "  z: {quantity: extent, body: ball, direction: [1, 0, 0]}", "18:", "kind mpm, mac, fem, cloth or rod"},
+  {18, "  z: {quantity: extent, body: ball, direction: [1, 0, 0]}", "18:", "kind mpm, mac, fem, cloth, rod or rigid with copies"},
   {18, "  z: {quantity: self_intersection_depth, body: ball}", "18:48", "needs a body of kind fem or cloth"},
   {18, "  z: {quantity: intersections, body: ball}", "18:38", "needs a body with triangles for contact"},
   {18, "  z: {quantity: intersections, other: ball}", "18:", "needs a body, too"},
