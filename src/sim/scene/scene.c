@@ -852,7 +852,7 @@ static PetscErrorCode create_classes(scene *s)
                                                     .traits             = b->body ? contact_traits_of(b->body) : 0,
                                                     .has_closed_surface = surface != NULL,
                                                     .sides              = scene_sides_of(s, i),
-                                                    .name               = {b->name, b->whole >= 0 ? s->bodies[b->whole].name : NULL},
+                                                    .name               = {b->name, b->entry != b->name ? b->entry : NULL},
                                                     .group              = b->whole};
     if (b->material) of[i].name[2] = b->material->name;
   }
