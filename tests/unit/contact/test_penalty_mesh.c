@@ -261,7 +261,7 @@ static void lagged_forces_rotate_with_the_surface(void **unused)
   v3_set(point.x, 0.2 + 0.297, 0.1 + 0.3, -0.3 + 1e-6);
   v[2]                        = -(DEPTH + 1e-6) / DT;
   const contact_source source = {&point.base, -1, POINT};
-  assert_ok(penalty_contact_create(2, law, &contact));
+  assert_ok(penalty_contact_create(2, NULL, law, &contact));
   assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
   penalty_contact_set_scheme(contact, CONTACT_LAGGED_CONTACT);
   for (int step = 0; step < 2; ++step) { /* in the first one the point enters */
@@ -319,7 +319,7 @@ static void points_of_several_bodies_keep_their_rows(void **unused)
     source[i]                           = (contact_source){&points[i].base, i == RIGID ? 0 : -1, i};
     v[3 * (i == FIRST ? 1 : 2 * i) + 2] = (i == LAST ? DEPTH : -(DEPTH + 1e-6)) / DT;
   }
-  assert_ok(penalty_contact_create(N_BODIES, law, &contact));
+  assert_ok(penalty_contact_create(N_BODIES, NULL, law, &contact));
   assert_ok(penalty_contact_add_meshes(contact, 1, &mesh));
   assert_ok(penalty_contact_begin_step(contact, 3, source, 0, NULL, 2, frames0, DT, 0.05, N_BLOCKS));
   for (int i = 0; i < 2; ++i) mock_move_frame(&frames0[i], DT, v, &frames[i]);
