@@ -62,6 +62,9 @@ static const char *const names_without_sweeps[5] = {"gradient", "gradient, newto
                                                     "gradient, newton_prox, interior_point, newton_prox",
                                                     "gradient, newton_prox, interior_point, newton_prox, splitting"};
 
+/* Contacts of a pile up to which Newton's method follows sweeps that do not converge: a factorisation in contact space takes minutes beyond. */
+enum { NEWTON_CONTACTS = 5000 };
+
 typedef struct {
   double  tolerance, worth; /* worth: predicted cost of a Newton run in sweeps */
   double  enough;
@@ -220,7 +223,7 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   if (o->error == FRICTION_ERROR_SPEED && body_sweeps_apply(p->W)) {
     names = method_names[0];
     PetscCall(body_sweeps_solve(p, o, r, u, out));
-    is_over = o->max_iterations > 0 || !is_to_be_continued(out->status);
+    is_over = o->max_iterations > 0 || !is_to_be_continued(out->status) || p->n > NEWTON_CONTACTS;
   } else {
     friction_velocity(p, r, u);
     /* A converged initial guess: return before any set-up. */

@@ -18,8 +18,10 @@ enum {
   CHECK_EVERY = 64,   /* sweeps between exact evaluations of the error */
   THREADED    = 2000, /* contacts of an island that is solved by all threads */
   MOST_LEAST  = 500,  /* largest number of sweeps beyond the tolerance */
-  MOST_SWEEPS = 10000,
-  FIRST_MARK  = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
+  MOST_SWEEPS = 20000,
+  NEWTON_IS_CHEAP =
+      500, /* contacts of an island up to which sweeps end early: 100 ms for Newton's method are 10,000 sweeps of them, but 100 sweeps of 5,000 */
+  FIRST_MARK = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
 static const double ROUNDING    = 1e-6;
@@ -39,7 +41,7 @@ typedef struct {
   lanes   q[3], r[3], change[3], direction[3]; /* change and direction: d and p */
   lanes   alpha;                               /* sliding coefficient */
   /* w_nn includes the compliance */
-  lanes compliance, w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, limit;
+  lanes compliance, w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, softness, limit; /* softness: 1/rho */
   lanes turn[2]; /* cosine and sine of the rotation of the tangents */
   lanes best[3];
 } contact_block;
@@ -60,7 +62,8 @@ typedef struct {
   island                 *island;
   int64_t                *colour_start;             /* [n_colours + 1] blocks */
   contact_block          *block;                    /* [n_blocks] */
-  double                 *square, *ratio;           /* [n_blocks] |d|^2 and largest error over its limit */
+  lanes                  *square, *ratio;           /* [n_blocks] see sweep_block */
+  double                 *error;                    /* [n_blocks] largest error over its limit */
   double                 *w, *before, *w_direction; /* [n_bodies + 1][WIDTH] scaled velocities, at the start of a sweep, of p */
 } sweeps;
 
@@ -276,7 +279,7 @@ static void fill_lane(const sweeps *s, const setup *t, int64_t a, const double *
   for (int i = 0; i < 4; ++i) b->s[i][l] = one.s[i];
   b->compliance[l] = p->compliance ? p->compliance[a] : 0.0;
   b->w_nn[l] = one.w_nn, b->inverse[l] = one.inverse, b->tau[l] = one.tau, b->delta[l] = one.delta, b->stick[l] = one.stick;
-  b->mu[l] = one.mu, b->rho[l] = one.rho, b->limit[l] = p->speed_limit[a];
+  b->mu[l] = one.mu, b->rho[l] = one.rho, b->softness[l] = 1.0 / one.rho, b->limit[l] = p->speed_limit[a];
   b->turn[0][l] = one.turn[0], b->turn[1][l] = one.turn[1];
 }
 
@@ -284,7 +287,7 @@ static void fill_empty_lane(const sweeps *s, contact_block *b, int l)
 {
   b->contact[l] = -1;
   b->body[0][l] = b->body[1][l] = (int32_t)s->n_bodies;
-  b->q[0][l] = b->w_nn[l] = b->inverse[l] = b->s[0][l] = b->s[3][l] = b->tau[l] = b->delta[l] = b->rho[l] = b->limit[l] =
+  b->q[0][l] = b->w_nn[l] = b->inverse[l] = b->s[0][l] = b->s[3][l] = b->tau[l] = b->delta[l] = b->rho[l] = b->softness[l] = b->limit[l] =
       1.0; /* separated */
   b->stick[l] = -1.0;
 }
@@ -307,7 +310,7 @@ static void fill_blocks(sweeps *s, const setup *t, const double *r)
 
 static void sweeps_free(sweeps *s)
 {
-  MEMORY_FREE(&s->island, &s->colour_start, &s->block, &s->square, &s->ratio, &s->w, &s->before, &s->w_direction);
+  MEMORY_FREE(&s->island, &s->colour_start, &s->block, &s->square, &s->ratio, &s->error, &s->w, &s->before, &s->w_direction);
 }
 
 static PetscErrorCode sweeps_create(sweeps *s, const double *r)
@@ -331,7 +334,7 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   }
   if (!code)
     code = MEMORY_ALLOC("contact blocks", ARRAY(s->block, s->n_blocks), ARRAY(s->square, s->n_blocks), ARRAY(s->ratio, s->n_blocks),
-                        ARRAY(s->w, (s->n_bodies + 1) * STRIDE), ARRAY(s->before, (s->n_bodies + 1) * STRIDE),
+                        ARRAY(s->error, s->n_blocks), ARRAY(s->w, (s->n_bodies + 1) * STRIDE), ARRAY(s->before, (s->n_bodies + 1) * STRIDE),
                         ARRAY(s->w_direction, (s->n_bodies + 1) * STRIDE));
   if (!code) {
     factor_bodies(&t);
@@ -378,9 +381,10 @@ INLINE void transpose(lanes x[LANES])
 INLINE lanes root_step(const contact_block *b, const lanes a[2], const lanes c[2], lanes b_n, lanes alpha)
 {
   const lanes p0 = a[0] + alpha * c[0], p1 = a[1] + alpha * c[1], size = sqrt_lanes(p0 * p0 + p1 * p1);
-  const lanes f = b->mu * (b->w_nt[0] * p0 + b->w_nt[1] * p1 - b_n * ((alpha + b->tau) * alpha + b->delta)) - b->w_nn * size;
+  /* both times |p|, which saves a division */
+  const lanes f = (b->mu * (b->w_nt[0] * p0 + b->w_nt[1] * p1 - b_n * ((alpha + b->tau) * alpha + b->delta)) - b->w_nn * size) * size;
   const lanes slope =
-      b->mu * (b->w_nt[0] * c[0] + b->w_nt[1] * c[1] - b_n * (2.0 * alpha + b->tau)) - b->w_nn * (p0 * c[0] + p1 * c[1]) / size;
+      b->mu * (b->w_nt[0] * c[0] + b->w_nt[1] * c[1] - b_n * (2.0 * alpha + b->tau)) * size - b->w_nn * (p0 * c[0] + p1 * c[1]);
   const lanes next = alpha - f / slope;
   return select_lanes((slope > 0.0) & (next > 0.0), next, select_lanes(f < 0.0, 2.0 * alpha, 0.5 * alpha));
 }
@@ -406,9 +410,9 @@ INLINE void scatter(const contact_block *b, int side, const lanes d[3], double *
 }
 
 /* Extrapolate the impulses of a block, solve its contacts for the current velocities, and add the changes to the velocities. *square, *ratio: |d|^2 and
- * the largest change over its limit. */
-static void sweep_block(contact_block *restrict b, double *restrict w, double beta, double gain, double load_speed, double *square,
-                        double *ratio)
+ * the square of the change over its limit, of each contact. */
+static void sweep_block(contact_block *restrict b, double *restrict w, double beta, double gain, double load_speed, lanes *square,
+                        lanes *ratio)
 {
   lanes r[3], u[3], n[3], d[3];
   for (int i = 0; i < 3; ++i) {
@@ -445,15 +449,11 @@ static void sweep_block(contact_block *restrict b, double *restrict w, double be
   for (int i = 0; i < 3; ++i) b->change[i] = d[i] = n[i] - r[i], b->r[i] = n[i];
   scatter(b, 0, d, w);
   scatter(b, 1, d, w);
-  const lanes d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], load = sqrt_lanes(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) / b->rho;
-  const lanes scaled = d2 / b->rho, speed = sqrt_lanes(d2) / b->rho;
-  double      sum = 0.0, most = 0.0;
-  for (int l = 0; l < LANES; ++l) {
-    const double limit = friction_speed_limit_of(b->limit[l], load[l], load_speed), ratio_l = speed[l] / limit;
-    sum += scaled[l];
-    most = ratio_l > most ? ratio_l : most;
-  }
-  *square = sum, *ratio = most;
+  const lanes d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], scaled = d2 * b->softness;
+  const lanes load = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) * b->softness * b->softness, least = (lanes){0} + load_speed * load_speed;
+  const lanes own  = FRICTION_IMPULSE_ACCURACY * FRICTION_IMPULSE_ACCURACY * select_lanes(load > least, load, least),
+              most = b->limit * b->limit;
+  *square = scaled, *ratio = scaled * b->softness / select_lanes(own < most, own, most);
 }
 
 static void wait_for_team(int n_threads)
@@ -486,12 +486,14 @@ static void sweep_island(sweeps *s, const island *k, double beta, double gain, m
       sweep_block(s->block + i, s->w, beta, gain, s->p->load_speed, s->square + i, s->ratio + i);
     wait_for_team(m.n);
   }
-  double sum = 0.0, most = 0.0;
+  lanes sum = {0}, most = {0};
   for (int64_t i = s->colour_start[k->first_colour]; i < s->colour_start[k->end_colour]; ++i) {
     sum += s->square[i];
-    most = s->ratio[i] > most ? s->ratio[i] : most;
+    most = select_lanes(s->ratio[i] > most, s->ratio[i], most);
   }
-  *square = sum, *ratio = most;
+  *square = *ratio = 0.0;
+  for (int l = 0; l < LANES; ++l) *square += sum[l], *ratio = most[l] > *ratio ? most[l] : *ratio;
+  *ratio = sqrt(*ratio);
 }
 
 /* Recompute the velocities of an island from its impulses: rounding errors of many small changes must not decide convergence. */
@@ -529,11 +531,11 @@ static double evaluate_error(sweeps *s, const island *k, member m)
       most               = !(error <= most) ? error : most; /* keeps NaN */
       if (isnan(most)) break;
     }
-    s->ratio[i] = most;
+    s->error[i] = most;
   }
   wait_for_team(m.n);
   double most = 0.0;
-  for (int64_t i = first; i < end && !isnan(most); ++i) most = !(s->ratio[i] <= most) ? s->ratio[i] : most;
+  for (int64_t i = first; i < end && !isnan(most); ++i) most = !(s->error[i] <= most) ? s->error[i] : most;
   wait_for_team(m.n);
   return most;
 }
@@ -577,7 +579,7 @@ static void solve_island(sweeps *s, island *k, member m)
       else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;
       else if (timer_now() > s->end) k->status = FRICTION_TIME;
       else if (stop_is_urgent()) k->status = FRICTION_STOPPED;
-      else if (n >= mark && best > STALL_RATIO * marked) k->status = FRICTION_STALLED;
+      else if (k->n_contacts <= NEWTON_IS_CHEAP && n >= mark && best > STALL_RATIO * marked) k->status = FRICTION_STALLED;
     }
     if (n >= mark) mark = 2 * n, marked = best;
     wait_for_team(m.n);
