@@ -102,7 +102,7 @@ static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, do
                                   diagnostics *d)
 {
   PetscFunctionBegin;
-  shape *s;
+  shape *s = NULL;
   char   shape_path[300], motion_path[300];
   snprintf(shape_path, sizeof shape_path, "%s.shape", path);
   snprintf(motion_path, sizeof motion_path, "%s.motion", path);

@@ -350,30 +350,26 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
 INLINE lanes select_lanes(mask m, lanes a, lanes b) { return (lanes)((m & (mask)a) | (~m & (mask)b)); }
 INLINE lanes sqrt_lanes(lanes x)
 {
-  lanes y;
-  for (int l = 0; l < LANES; ++l) y[l] = sqrt(x[l]);
-  return y;
+  for (int l = 0; l < LANES; ++l) x[l] = sqrt(x[l]);
+  return x;
 }
 
 /* Transpose an 8x8 matrix of eight vectors. */
 INLINE void transpose(lanes x[LANES])
 {
-  const mask low = {0, 8, 2, 10, 4, 12, 6, 14}, high = {1, 9, 3, 11, 5, 13, 7, 15};
-  const mask low2 = {0, 1, 8, 9, 4, 5, 12, 13}, high2 = {2, 3, 10, 11, 6, 7, 14, 15};
-  const mask low4 = {0, 1, 2, 3, 8, 9, 10, 11}, high4 = {4, 5, 6, 7, 12, 13, 14, 15};
-  lanes      y[LANES], z[LANES];
+  lanes y[LANES], z[LANES];
   for (int i = 0; i < LANES; i += 2) {
-    y[i]     = __builtin_shuffle(x[i], x[i + 1], low);
-    y[i + 1] = __builtin_shuffle(x[i], x[i + 1], high);
+    y[i]     = __builtin_shufflevector(x[i], x[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+    y[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
   }
   for (int i = 0; i < LANES; i += 4)
     for (int k = 0; k < 2; ++k) {
-      z[i + k]     = __builtin_shuffle(y[i + k], y[i + k + 2], low2);
-      z[i + k + 2] = __builtin_shuffle(y[i + k], y[i + k + 2], high2);
+      z[i + k]     = __builtin_shufflevector(y[i + k], y[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+      z[i + k + 2] = __builtin_shufflevector(y[i + k], y[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
     }
   for (int k = 0; k < 4; ++k) {
-    x[k]     = __builtin_shuffle(z[k], z[k + 4], low4);
-    x[k + 4] = __builtin_shuffle(z[k], z[k + 4], high4);
+    x[k]     = __builtin_shufflevector(z[k], z[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    x[k + 4] = __builtin_shufflevector(z[k], z[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
 }
 

@@ -133,7 +133,7 @@ static double largest_stiffness(const body_bounds *a, const body_bounds *b)
 typedef struct {
   const pair_classes *pairs;
   int64_t             slot;
-  const bounds_tree  *a, *b;
+  bounds_tree         a, b;
   const double       *limit; /* may grow during the search */
   bool (*visit)(void *context, int32_t i, int32_t j);
   void *context;
@@ -147,7 +147,7 @@ static void visit_pair(stiffness_search *q, int32_t i, int32_t j)
 
 static void search_nodes(stiffness_search *q, int64_t k, int64_t l)
 {
-  const body_bounds *a = &q->a->node[k], *b = &q->b->node[l];
+  const body_bounds *a = &q->a.node[k], *b = &q->b.node[l];
   if (q->is_over || largest_stiffness(a, b) <= *q->limit) return;
   const int32_t n_a = a->hi - a->lo, n_b = b->hi - b->lo;
   if (n_a > LEAF && n_a >= n_b) {
@@ -158,13 +158,12 @@ static void search_nodes(stiffness_search *q, int64_t k, int64_t l)
     search_nodes(q, k, 2 * l + 2);
   } else {
     for (int32_t i = a->lo; i < a->hi; ++i)
-      for (int32_t j = b->lo; j < b->hi; ++j) visit_pair(q, q->a->order[i], q->b->order[j]);
+      for (int32_t j = b->lo; j < b->hi; ++j) visit_pair(q, q->a.order[i], q->b.order[j]);
   }
 }
 
 static PetscErrorCode search_slot(const body_survey *survey, stiffness_search *q)
 {
-  bounds_tree    a = {0}, b = {0};
   const int32_t *of_a, *of_b;
   int32_t        n_a, n_b;
   PetscFunctionBegin;
@@ -174,11 +173,10 @@ static PetscErrorCode search_slot(const body_survey *survey, stiffness_search *q
     for (int32_t i = 0; i < n_a; ++i) visit_pair(q, of_a[i], of_a[i]);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  q->a = &a, q->b = &b;
-  PetscErrorCode code = create_tree(survey, n_a, of_a, &a);
-  if (!code) code = create_tree(survey, n_b, of_b, &b);
+  PetscErrorCode code = create_tree(survey, n_a, of_a, &q->a);
+  if (!code) code = create_tree(survey, n_b, of_b, &q->b);
   if (!code) search_nodes(q, 0, 0);
-  MEMORY_FREE(&a.order, &a.node, &b.order, &b.node);
+  MEMORY_FREE(&q->a.order, &q->a.node, &q->b.order, &q->b.node);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
