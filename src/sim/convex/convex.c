@@ -279,7 +279,7 @@ static PetscErrorCode solve_by_sweeps(convex_attempt *p, bool *is_solved, step_r
   friction_result       result = {0};
   PetscFunctionBegin;
   *is_solved = false;
-  if (!p->c->uses_sweeps || p->constraints.n > 0 || n == 0 || o->law != SAP_REGULARISED || o->max_coulomb_iterations == 1)
+  if (!p->c->uses_sweeps || p->constraints.n > 0 || n <= STEP_CREEP_FEW || o->law != SAP_REGULARISED || o->max_coulomb_iterations == 1)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = step_creep_bodies(&p->unknowns, &p->c->frame.layout, &bodies);
   if (!code) code = delassus_create_system(&p->motion.A, &p->J, &W);

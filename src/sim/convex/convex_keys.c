@@ -63,7 +63,7 @@ static const key_spec keys[] = {
    .only_if = {"law", "regularised"}, .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
   {.name = "max_creep", .type = KEY_REAL, .offset = offsetof(convex_options, max_creep), .unit = "m/s", .is_optional = true, .min = 0, .max = INFINITY,
    .is_open = true, .only_if = {"law", "regularised"},
-   .help = "law: regularised: contact is solved until no sticking contact moves faster than this. 1e-6 m/s if not given; without deformable bodies as "
+   .help = "law: regularised: contact is solved until no sticking contact moves faster than this. 1e-6 m/s if not given; without deformable bodies and with more than 128 contacts as "
            "solver.exact.max_creep"},
   {.name = "max_static_penetration", .type = KEY_REAL, .offset = offsetof(convex_options, max_static_penetration), .fallback = "1.0e-4", .min = 0, .max = 1,
    .is_open = true,

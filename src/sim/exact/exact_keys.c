@@ -12,7 +12,7 @@ static const key_table exact_expert_table = {.name = "solver.exact.expert", .hel
 
 static const key_spec keys[] = {
   {.name = "max_creep", .type = KEY_REAL, .offset = offsetof(exact_options, max_creep), .unit = "m/s", .is_optional = true, .min = 0, .max = INFINITY,
-   .help = "without deformable bodies: creep and approach velocity that the friction solver may leave at a contact, but no more than 1 % of the impulses; 0: "
+   .help = "without deformable bodies and with more than 128 contacts: creep and approach velocity that the friction solver may leave at a contact, but no more than 1 % of the impulses; 0: "
            "solver.friction.tolerance decides. If neither is given: 1e-5 of the size of the smaller body per second, or 1 % of the rms relative velocity of the contacts if that is more"},
   {.name = "expert", .type = KEY_PART, .table = &exact_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};

@@ -44,11 +44,12 @@ static PetscErrorCode initialise_problem(step_coulomb *p)
   step_unknowns_select(&p->unknowns, l->v0, p->y);
   PetscCall(memory_alloc("impulses", 3 * step_contacts_size(&p->frame->contacts), sizeof(double), &guess));
   step_impulses_guess(&p->frame->record.known, &p->frame->contacts.rows, step_contacts_spots(&p->frame->contacts), l->dt, guess);
-  PetscErrorCode code = 0;
-  if (p->options->creep) code = step_creep_limits(p->options->creep, &p->frame->contacts, l, &p->speed_limit);
-  if (!code && p->options->creep) step_creep_add_slack(p->options->creep, p->speed_limit, guess, &p->frame->contacts);
-  if (!code) code = step_working_set_create(&p->frame->contacts, l->v0, guess, p->options->creep != NULL, &p->set);
-  if (!code && p->options->creep) code = step_creep_bodies(&p->unknowns, l, &p->body);
+  PetscErrorCode code       = 0;
+  const bool     uses_creep = p->options->creep && step_contacts_size(&p->frame->contacts) > STEP_CREEP_FEW;
+  if (uses_creep) code = step_creep_limits(p->options->creep, &p->frame->contacts, l, &p->speed_limit);
+  if (!code && uses_creep) step_creep_add_slack(p->options->creep, p->speed_limit, guess, &p->frame->contacts);
+  if (!code) code = step_working_set_create(&p->frame->contacts, l->v0, guess, uses_creep, &p->set);
+  if (!code && uses_creep) code = step_creep_bodies(&p->unknowns, l, &p->body);
   memory_free(&guess);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,11 +108,17 @@ static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A stalled friction problem is accepted up to this error, in the norm that decides in this step. */
+static double stall_tolerance_of(const step_coulomb *p)
+{
+  return p->speed_limit ? p->options->creep_stall_tolerance : p->options->friction_stall_tolerance;
+}
+
 /* Record the result of a friction solve. A failure ends the attempt at this step unless another linearisation follows. */
 static void record_solver_result(const step_coulomb *p, const friction_options *used, const friction_result *result, bool is_last,
                                  step_status *status, step_report *report)
 {
-  const double stall_tolerance = p->frame->layout.accepts_unconverged ? INFINITY : p->options->friction_stall_tolerance;
+  const double stall_tolerance = p->frame->layout.accepts_unconverged ? INFINITY : stall_tolerance_of(p);
   report->friction_iterations += result->iterations;
   report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos;
   report->friction_error = result->scaled, report->friction_residual_speed = result->residual_speed;
@@ -126,7 +133,7 @@ static void record_solver_result(const step_coulomb *p, const friction_options *
 }
 
 /* The final tolerance of the friction problems. */
-static double last_tolerance(const step_coulomb *p) { return p->options->creep ? 1.0 : friction_tolerance(p->options->friction); }
+static double last_tolerance(const step_coulomb *p) { return p->speed_limit ? 1.0 : friction_tolerance(p->options->friction); }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. Few contacts are solved to the final
  * tolerance at once. */

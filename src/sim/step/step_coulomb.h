@@ -25,6 +25,7 @@ typedef struct {
   const newton_options   *newton;
   const friction_options *friction;
   double                  friction_stall_tolerance; /* a stalled friction problem is accepted up to this error */
+  double                  creep_stall_tolerance;    /* the same where `creep` decides, relative to the accepted creep */
   const step_creep       *creep; /* accepted creep of rigid scenes (friction error of kind speed); NULL: the tolerance of `friction` */
   linear_solver          *motion_solver, *contact_solver; /* of M; of Newton's method on contacts */
   /* Called before and after each friction problem, arguments as exact_export_problem and exact_export_solution; NULL: none. */

@@ -19,6 +19,9 @@ typedef struct {
   double *size;      /* [n_bodies] scene_body_size [m] */
 } step_creep;
 
+/* Steps with this number of contacts or fewer are solved to the tolerances of the formulation instead: that costs a few milliseconds. */
+enum { STEP_CREEP_FEW = 128 };
+
 /* True if all bodies with unknowns are rigid or articulated. */
 bool step_creep_is_rigid(const scene *s);
 /* True if the accepted creep decides when friction is solved: no deformable bodies, and max_creep > 0 or neither max_creep nor a tolerance is given. */
