@@ -64,7 +64,7 @@ typedef struct {
   contact_block          *block;                    /* [n_blocks] */
   lanes                  *square, *ratio;           /* [n_blocks] see sweep_block */
   double                 *error;                    /* [n_blocks] largest error over its limit */
-  double                 *w, *before, *w_direction; /* [n_bodies + 1][WIDTH] scaled velocities, at the start of a sweep, of p */
+  double                 *w, *before, *w_direction; /* [n_bodies + 1][STRIDE] scaled velocities, at the start of a sweep, of p */
 } sweeps;
 
 /* The bodies of contact a, ascending; returns their number. Writes two at most. */

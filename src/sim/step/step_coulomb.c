@@ -159,7 +159,7 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
         p->W, s->n, s->q, s->mu, p->speed_limit, NULL, p->frame->layout.acceleration_scale * p->frame->layout.dt};
     friction_options options = *o->friction;
     options.tolerance        = now->tolerance;
-    options.enough           = o->friction_stall_tolerance;
+    options.enough           = stall_tolerance_of(p);
     if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_work = STEP_CREEP_WORK;
     const bool is_last = now->tolerance <= last_tolerance(p);
     if (!is_last && options.max_iterations == 0) options.max_iterations = INEXACT_ITERATIONS;
