@@ -45,6 +45,37 @@ awk -F, 'NR > 1 && $3 != 0 { exit 1 }' "$work/whole/measure/side.csv" && awk -F,
 awk -F, 'END { exit !($3 > 1) }' "$work/whole/measure/z.csv" || fail "the balls have no contacts"
 pass "pairs and measures refer to all copies"
 
+# More than 128 contacts: the default tolerance of piles, for moving bodies under both formulations.
+cat >"$work/bed.yaml" <<'END'
+stickslip: 1
+name: bed
+formulation: exact
+time: {end: 0.16, step: 0.01}
+materials: {glass: {model: rigid, density: 2500}}
+bodies:
+  balls:
+    kind: rigid
+    material: glass
+    shape: {sphere: {center: [0, 0, 0], radius: 0.05}}
+    velocity: [0.3, 0, -0.5]
+    copies: {arrangement: lattice, gap: 0.004, jitter: 1, count: 125, region: {box: {min: [0, 0, 0], max: [0.525, 0.525, 0.525]}}}
+  box: {kind: static, shape: {container: {min: [0, 0, 0], max: [0.525, 0.525, 0.6], open: [top]}}}
+contact: {friction: 0.5}
+output: {checkpoint: 0.04, keep: 10}
+END
+for f in exact convex; do
+  rm -rf "$work/whole" "$work"/threads*
+  runs_alike_on_threads "$work/bed.yaml" --set formulation=$f
+  resumes_from_everywhere
+  whole_column contacts | awk '$1 > 128 { n++ } END { exit !(n > 5) }' || fail "$f: fewer than 128 contacts"
+done
+whole_column contact_unconverged | awk '$1 > 0 { exit 1 }' || fail "convex: a step violates the law of Coulomb"
+rm -rf "$work/whole"
+status 0 "$program" run "$work/bed.yaml" --out "$work/whole" --threads 1 --no-picture
+whole_column friction_speed_ratio | awk '$1 > 1 { exit 1 } $1 > 0 { n++ } END { exit !(n > 5) }' || fail "exact: the accepted creep does not decide"
+job=$work/pile.yaml
+pass "more than 128 contacts are solved to the accepted creep"
+
 sed 's/count: 12/count: 500/' "$job" >"$work/full.yaml"
 status 2 "$program" check "$work/full.yaml"
 says "full.yaml:11:42: bodies.balls.copies.count: arrangement: random found positions for"

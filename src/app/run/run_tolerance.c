@@ -53,9 +53,9 @@ static rejected_error contact_error(const formulation_ops *ops, const solver_opt
                             report->friction_speed_ratio,
                             "times the accepted one",
                             1.0,
-                            o->exact->friction_stall_tolerance,
+                            NAN,
                             "solver.exact.max_creep",
-                            "solver.exact.expert.friction_stall_tolerance"};
+                            "solver.exact.max_creep"};
   return (rejected_error){"error of the friction problem",
                           reported_friction_error(o->friction, report),
                           "",

@@ -399,7 +399,7 @@ static int touch_feature(const moving_solid *w, const feature *f, const convex_p
   return f->is_vertex ? touch_vertex(w->o, f, p, margin, out) : touch_edges(w->o, f, p, margin, out);
 }
 
-/* Contacts of the feature where the polyhedron first touches it on its way, for `append`. */
+/* Contacts of the feature that the moving polyhedron touches first, for `append`. */
 static int sweep_feature(const moving_solid *w, const feature *f, double *share, feature_contact *out)
 {
   const convex_solid *solid  = w->pose.solid;

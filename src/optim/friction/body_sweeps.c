@@ -1,4 +1,5 @@
 #include "optim/friction/body_sweeps.h"
+#include "core/disjoint_sets.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -103,12 +104,6 @@ bool body_sweeps_apply(const delassus *w)
 
 /* ---- set-up ---- */
 
-static int32_t root_of(int32_t *parent, int32_t i)
-{
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
 /* Temporary arrays of the set-up. */
 typedef struct {
   const sparse_rows *M, *H;
@@ -116,7 +111,7 @@ typedef struct {
   int64_t            n, n_bodies;         /* contacts; all bodies */
   int64_t           *first_dof;           /* [n_bodies + 1] */
   int32_t           *touched, *n_touched; /* [n][2], [n] bodies of each contact */
-  int32_t           *parent;              /* [n_bodies] of the union-find forest; then the number of the island */
+  int64_t           *up;                  /* [n_bodies] disjoint sets */
   int32_t           *position;            /* [n_bodies] number of the body in the order of the islands; -1: no contact */
   int32_t           *island_of, *colour;  /* [n] of each contact */
   int32_t           *order;               /* [n] contacts by island and colour */
@@ -126,7 +121,7 @@ typedef struct {
 
 static void setup_free(setup *t)
 {
-  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->parent, &t->position, &t->island_of, &t->colour, &t->order, &t->mask, &t->L);
+  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->up, &t->position, &t->island_of, &t->colour, &t->order, &t->mask, &t->L);
 }
 
 static void list_touched(setup *t)
@@ -137,19 +132,16 @@ static void list_touched(setup *t)
   for (int64_t a = 0; a < t->n; ++a) t->n_touched[a] = touched_bodies(t->H, t->body_of, a, t->touched + 2 * a);
 }
 
-/* Islands: the root of a tree is its smallest body; islands are numbered by their smallest contact. */
+/* Islands are numbered by their smallest contact. */
 static int64_t number_islands(setup *t)
 {
   int64_t n_islands = 0;
-  for (int32_t c = 0; c < t->n_bodies; ++c) t->parent[c] = c, t->position[c] = -1;
+  disjoint_sets_init(t->n_bodies, t->up);
+  for (int64_t c = 0; c < t->n_bodies; ++c) t->position[c] = -1;
   for (int64_t a = 0; a < t->n; ++a)
-    if (t->n_touched[a] == 2) {
-      const int32_t i = root_of(t->parent, t->touched[2 * a]), j = root_of(t->parent, t->touched[2 * a + 1]);
-      if (i < j) t->parent[j] = i;
-      else t->parent[i] = j;
-    }
+    if (t->n_touched[a] == 2) disjoint_sets_join(t->up, t->touched[2 * a], t->touched[2 * a + 1]);
   for (int64_t a = 0; a < t->n; ++a) {
-    const int32_t root = root_of(t->parent, t->touched[2 * a]);
+    const int64_t root = disjoint_sets_find(t->up, t->touched[2 * a]);
     if (t->position[root] < 0) t->position[root] = (int32_t)n_islands++;
     t->island_of[a] = t->position[root];
   }
@@ -318,11 +310,10 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   const delassus *W = s->p->W;
   setup           t = {.M = delassus_mass(W), .H = delassus_jacobian(W), .body_of = delassus_bodies(W), .n = s->p->n};
   PetscFunctionBegin;
-  t.n_bodies = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
-  PetscErrorCode code =
-      MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
-                   ARRAY(t.parent, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
-                   ARRAY(t.order, t.n), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
+  t.n_bodies          = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
+  PetscErrorCode code = MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
+                                     ARRAY(t.up, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
+                                     ARRAY(t.order, t.n), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
   if (!code) {
     list_touched(&t);
     s->n_islands = number_islands(&t);

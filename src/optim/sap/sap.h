@@ -25,7 +25,7 @@ static inline double sap_tolerance(const sap_options *o) { return isnan(o->toler
 #define SAP_OPTIONS_KEYS(T, member)                                                                                                \
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .is_optional = true, .min = 0, .max = 1,       \
    .is_open = true, .help = "convergence tolerance of the contact problem: momentum error relative to momentum or impulse, whichever is larger. 1e-10 if not given; "  \
-           "without deformable bodies, joints and motors, more than 128 contacts are then solved to max_creep, as by solver.exact.max_creep"}
+           "if it is not given, scenes of rigid bodies without joints that have more than 128 contacts are solved to max_creep instead, see solver.exact.max_creep"}
 #define SAP_EXPERT_KEYS(T, member)                                                                                                 \
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(T, member.max_iterations), .fallback = "200", .min = 1,           \
    .max = 1000000, .help = "largest number of Newton iterations of a contact problem, usually 5 to 30"},                                           \

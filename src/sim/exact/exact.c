@@ -96,9 +96,8 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
                                       .context                  = &e->last};
   if (step_creep_applies(s, o->solver->exact->max_creep, o->solver->friction)) {
     PetscCall(step_creep_create(s, o->solver->exact->max_creep, &e->creep));
-    e->options.creep = &e->creep;
-    /* tolerance 1: the ratio to the accepted speed */
-    e->options.creep_stall_tolerance = solver_contact_stall_tolerance(o->solver->exact->friction_stall_tolerance, 1.0);
+    e->options.creep                 = &e->creep;
+    e->options.creep_stall_tolerance = solver_stall_tolerance(NAN, 1.0);
   }
   if (o->keeps_problem) e->options.keep_problem = keep_problem, e->options.keep_solution = keep_solution;
   PetscCall(step_frame_create(s, o->contact->overlap_correction, &e->frame));

@@ -1,4 +1,5 @@
 /* Quantities of the particles or nodes of a body: sums, shape (extent, height, slope), self-intersection and connected pieces. */
+#include "core/disjoint_sets.h"
 #include "core/memory.h"
 #include "core/sort.h"
 #include "discretize/nodal/nodal_body.h"
@@ -246,13 +247,6 @@ static int compare(const void *a, const void *b)
   return by_cell ? by_cell : (p->particle > q->particle) - (p->particle < q->particle);
 }
 
-/* Representative of the piece of particle i (union-find with path halving). */
-static int64_t find_piece(int64_t *up, int64_t i)
-{
-  while (up[i] != i) i = up[i] = up[up[i]];
-  return i;
-}
-
 /* Connect the particle at `from` with particles of a cell that come after it and are not farther than the radius. */
 static void connect_particles(const measure_points *p, const place *from, const place *all, int64_t n, const int64_t cell[3], double radius,
                               int64_t *up)
@@ -268,7 +262,7 @@ static void connect_particles(const measure_points *p, const place *from, const 
     const int64_t j   = all[low].particle;
     double        sum = 0.0;
     for (int q = 0; q < 3; ++q) sum += (p->x[q][i] - p->x[q][j]) * (p->x[q][i] - p->x[q][j]);
-    if (sum <= radius * radius) up[find_piece(up, i)] = find_piece(up, j);
+    if (sum <= radius * radius) disjoint_sets_join(up, i, j);
   }
 }
 
@@ -293,7 +287,7 @@ PetscErrorCode measure_largest_fragment(const measure_moment *now, measure *k, d
         const int64_t cell[3] = {at[l].cell[0] + c / 9 - 1, at[l].cell[1] + c / 3 % 3 - 1, at[l].cell[2] + c % 3 - 1};
         if (compare_cells(cell, at[l].cell) >= 0) connect_particles(p, &at[l], at, p->n, cell, radius, up);
       }
-    for (int64_t i = 0; i < p->n; ++i) all += p->mass[i], mass[find_piece(up, i)] += p->mass[i];
+    for (int64_t i = 0; i < p->n; ++i) all += p->mass[i], mass[disjoint_sets_find(up, i)] += p->mass[i];
     for (int64_t i = 0; i < p->n; ++i) most = fmax(most, mass[i]);
     *value = most / all;
   }

@@ -46,7 +46,7 @@ static PetscErrorCode initialise_problem(step_coulomb *p)
   step_impulses_guess(&p->frame->record.known, &p->frame->contacts.rows, step_contacts_spots(&p->frame->contacts), l->dt, guess);
   PetscErrorCode code       = 0;
   const bool     uses_creep = p->options->creep && step_contacts_size(&p->frame->contacts) > STEP_CREEP_FEW;
-  if (uses_creep) code = step_creep_limits(p->options->creep, &p->frame->contacts, l, &p->speed_limit);
+  if (uses_creep) code = step_creep_limits(p->options->creep, &p->frame->contacts, l, &p->speed_limit, NULL);
   if (!code && uses_creep) step_creep_add_slack(p->options->creep, p->speed_limit, guess, &p->frame->contacts);
   if (!code) code = step_working_set_create(&p->frame->contacts, l->v0, guess, uses_creep, &p->set);
   if (!code && uses_creep) code = step_creep_bodies(&p->unknowns, l, &p->body);

@@ -2,8 +2,8 @@
  *
  * Impulses inside the cones and velocities that follow from them conserve momentum for any tolerance. What remains of an unconverged solution is a
  * relative velocity at the contacts: creep where they stick, approach where they are closed or overlooked. A step therefore overlaps by at most
- * this speed times dt. The accepted speed of a contact is, with L the size of the smaller body and v_rms the rms relative velocity of all contacts of the
- * scene at the start of the step,
+ * this speed times dt. The accepted speed of a contact is, with L the size of the smaller body and v_rms the rms relative velocity of the contacts of
+ * its island (bodies that are connected by contacts) at the start of the step,
  *
  *    max_creep if given; otherwise  max(CREEP L, RELATIVE v_rms)
  *
@@ -24,12 +24,14 @@ enum { STEP_CREEP_FEW = 128 };
 
 /* True if all bodies with unknowns are rigid or articulated. */
 bool step_creep_is_rigid(const scene *s);
-/* True if the accepted creep decides when friction is solved: no deformable bodies, and max_creep > 0 or neither max_creep nor a tolerance is given. */
+/* True if the accepted creep decides when friction is solved: no deformable bodies, and max_creep > 0, or neither max_creep nor a
+ * tolerance nor an error norm is given. */
 bool           step_creep_applies(const scene *s, double max_creep, const friction_options *o);
 PetscErrorCode step_creep_create(const scene *s, double max_creep, step_creep *c);
 void           step_creep_destroy(step_creep *c); /* accepts zeros */
-/* *limit [n] accepted speed of each contact [m/s], memory_free(*limit). l: layout at the start of the step. */
-PetscErrorCode step_creep_limits(const step_creep *c, const step_contacts *contacts, const step_layout *l, double **limit);
+/* *limit [n] accepted speed of each contact [m/s], memory_free(*limit). l: layout at the start of the step. *moves (may be NULL): false if all bodies are at rest or
+ * settle: the rms relative velocity of the contacts of every island is below 5 % of the speed that gravity adds in the step. */
+PetscErrorCode step_creep_limits(const step_creep *c, const step_contacts *contacts, const step_layout *l, double **limit, bool *moves);
 /* Treat contacts that carried load in the last step (guess [n][3], guess_N > 0) and would close or overlap by less than the slack as closed: their shifts are
  * moved towards 0 by at most the smaller of their limit and CREEP L. Otherwise gaps that are within the tolerance would open and close contacts that carry load, so that their forces jump. */
 void step_creep_add_slack(const step_creep *c, const double *limit, const double *guess, step_contacts *contacts);

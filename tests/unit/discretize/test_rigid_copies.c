@@ -187,7 +187,7 @@ static void write_file(const char *path, const char *text)
   fclose(f);
 }
 
-static char        poses[] = "/tmp/stickslip_poses_XXXXXX";
+static char        poses[TEMPORARY_ROOM];
 static const char *entry_from(char *text, size_t size)
 {
   snprintf(text, size, "{" BOX ", velocity: [1, 2, 3], copies: {arrangement: file, file: %s}}", poses);
@@ -197,8 +197,8 @@ static const char *entry_from(char *text, size_t size)
 static void test_file(void **state)
 {
   (void)state;
-  char text[400], *name = strcpy(poses, "/tmp/stickslip_poses_XXXXXX");
-  close(mkstemp(name));
+  char text[400];
+  close(mkstemp(temporary_name(poses, "")));
   write_file(poses, "size, x,y,z,qw,qx,qy,qz,wx,wy,wz\n1,1,2,3,1,0,0,0,0,0,5\n2,-1e1,0,0,0,0,0,1,0,0,0"); /* without a last line break */
   expand_well(entry_from(text, sizeof text));
   assert_int_equal(n, 2);
