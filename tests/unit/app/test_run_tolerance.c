@@ -49,6 +49,10 @@ static void test_contact_problems(void **state)
   expect("exact", "", status, &r,
          "the friction solver did not converge: error of the friction problem 0.003, accepted up to 1e-07, see "
          "solver.exact.expert.friction_stall_tolerance");
+  /* where the accepted creep decides */
+  expect("exact", "", status, &(step_report){.friction_error = 5e-3, .friction_speed_ratio = 12.5},
+         "the friction solver did not converge: velocity error of the friction problem 12.5 times the accepted one, accepted up to 10, see "
+         "solver.exact.max_creep");
   expect("exact", "solver: {friction: {error: scaled}}\n", status, &r,
          "the friction solver did not converge: error of the friction problem 0.002, accepted up to 1e-07, see "
          "solver.exact.expert.friction_stall_tolerance");

@@ -2,6 +2,7 @@
 #include "core/math3.h"
 #include "core/team.h"
 #include "optim/friction/body_sweeps.h"
+#include "optim/friction/cone.h"
 #include <string.h>
 
 enum { SIZE = 6 };
@@ -125,16 +126,51 @@ static void a_hub_has_more_contacts_than_colours(void **state)
   assert_ok(memory_alloc("values", nz, sizeof *value, &value));
   for (int64_t k = 0; k < nz; ++k) {
     const int64_t i = k / (2 * SIZE), j = k % (2 * SIZE);
-    row[k]   = (int32_t)i;
-    col[k]   = (int32_t)(j < SIZE ? j : (i / 3 + 1) * SIZE + j - SIZE); /* the first body and body a + 1 */
-    value[k] = scene_random(8, 7, (uint64_t)k);
+    row[k] = (int32_t)i;
+    col[k] = (int32_t)(j < SIZE ? j : (i / 3 + 1) * SIZE + j - SIZE); /* the first body and body a + 1 */
+    value[k] =
+        j < SIZE ? 2.0 * scene_random(8, 7, (uint64_t)(i % 3 * SIZE + j)) : scene_random(8, 7, (uint64_t)k); /* all push the hub alike */
   }
   sparse_rows_destroy(H);
   assert_ok(sparse_rows_from_triplets("Jacobian", 3 * N, (N + 1) * SIZE, nz, row, col, value, H));
   memory_free(&row), memory_free(&col), memory_free(&value);
+  for (int64_t a = 0; a < N; ++a) v3_set(p.scene.q + 3 * a, -1.0, 0.0, 0.0);
   pile_finish(1e-7, &p);
   assert_int_equal(solve(&p, 0).status, FRICTION_OK);
   assert_solved(&p);
+  pile_destroy(&p);
+  assert_no_leak();
+}
+
+/* With a compliance R of the normals the law holds for u_N + R r_N. */
+static void compliance_of_the_normals(void **state)
+{
+  enum { N = 60 };
+  pile   p;
+  double compliance[N], *u, most = 0.0;
+  (void)state;
+  pile_create(9, 50, N, 0.5, 1e-7, &p);
+  for (int a = 0; a < N; ++a) compliance[a] = 0.1 * (1 + a % 4);
+  friction_problem problem = problem_of(&p);
+  problem.compliance       = compliance;
+  const friction_options o = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0};
+  friction_result        out;
+  memset(&out, 0, sizeof out);
+  assert_ok(body_sweeps_solve(&problem, &o, p.r, p.u, &out));
+  assert_int_equal(out.status, FRICTION_OK);
+  assert_ok(memory_alloc("u", 3 * N, sizeof *u, &u));
+  friction_velocity(&problem, p.r, u);
+  for (int a = 0; a < N; ++a) {
+    const double rho = 3.0 / (m3_trace(delassus_diagonal(p.w) + 9 * a) + compliance[a]);
+    double       F[3];
+    assert_close(p.u[3 * a], u[3 * a], 1e-11); /* without the compliance */
+    u[3 * a] += compliance[a] * p.r[3 * a];
+    cone_natural_map(p.scene.mu[a], rho, u + 3 * a, p.r + 3 * a, F);
+    assert_true(v3_norm(F) / rho <= 1e-7);
+    most = fmax(most, compliance[a] * p.r[3 * a]);
+  }
+  assert_true(most > 1e-3); /* it matters */
+  memory_free(&u);
   pile_destroy(&p);
   assert_no_leak();
 }
@@ -245,6 +281,6 @@ static void undefined_where_bodies_are_unknown_or_large(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(solutions_are_within_the_limit), cmocka_unit_test(almost_singular_tangents),
-          cmocka_unit_test(a_hub_has_more_contacts_than_colours), cmocka_unit_test(islands_are_independent),
-          cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(least_work_improves_a_solution),
-          cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
+          cmocka_unit_test(a_hub_has_more_contacts_than_colours), cmocka_unit_test(compliance_of_the_normals),
+          cmocka_unit_test(islands_are_independent), cmocka_unit_test(bits_do_not_depend_on_threads),
+          cmocka_unit_test(least_work_improves_a_solution), cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
