@@ -20,14 +20,10 @@ enum {
   THREADED    = 2000, /* contacts of an island that is solved by all threads */
   MOST_LEAST  = 500,  /* largest number of sweeps beyond the tolerance */
   MOST_SWEEPS = 20000,
-  NEWTON_IS_CHEAP =
-      500, /* contacts of an island up to which sweeps end early: 100 ms for Newton's method are 10,000 sweeps of them, but 100 sweeps of 5,000 */
-  FIRST_MARK = 1024, /* sweeps after which the error must fall further; then after twice as many, ... */
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
-static const double ROUNDING    = 1e-6;
-static const double TIGHT       = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
-static const double STALL_RATIO = 0.7;  /* of the best errors at two marks */
+static const double ROUNDING = 1e-6;
+static const double TIGHT    = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
 
 /* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
 typedef double  lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
@@ -545,8 +541,8 @@ static void solve_island(sweeps *s, island *k, member m)
 {
   const int64_t least = least_sweeps(s, k), most = friction_most_iterations(s->o, MOST_SWEEPS);
   const double  tolerance = s->o->tolerance * (1.0 - ROUNDING);
-  double        old = 0.0, beta = 0.0, gain = 0.0, best = INFINITY, marked = INFINITY;
-  int64_t       n = 0, mark = FIRST_MARK;
+  double        old = 0.0, beta = 0.0, gain = 0.0, best = INFINITY;
+  int64_t       n = 0;
   refresh_island(s, k, m);
   if (m.thread == 0) k->status = FRICTION_ITERATIONS;
   for (;;) {
@@ -566,9 +562,7 @@ static void solve_island(sweeps *s, island *k, member m)
       else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;
       else if (timer_now() > s->end) k->status = FRICTION_TIME;
       else if (stop_is_urgent()) k->status = FRICTION_STOPPED;
-      else if (k->n_contacts <= NEWTON_IS_CHEAP && n >= mark && best > STALL_RATIO * marked) k->status = FRICTION_STALLED;
     }
-    if (n >= mark) mark = 2 * n, marked = best;
     wait_for_team(m.n);
     const bool is_over = k->status != FRICTION_ITERATIONS || n >= most;
     wait_for_team(m.n);
