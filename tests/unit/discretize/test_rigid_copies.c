@@ -6,6 +6,7 @@
 #include "core/math3.h"
 #include "core/quaternion.h"
 #include "rigid_fixture.h"
+#include "temporary.h"
 
 static document    *doc;
 static diagnostics *d;
