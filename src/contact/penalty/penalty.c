@@ -252,6 +252,12 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+const penalty_rows *penalty_contact_springs_alone(const penalty_contact *c)
+{
+  const bool has_others = c->n > 0 || (c->mesh && mesh_contact_n_pairs(c->mesh) > 0) || c->scheme != CONTACT_IMPLICIT;
+  return has_others || !c->springs || penalty_rows_size(c->springs) == 0 ? NULL : c->springs;
+}
+
 /* ---- report of an accepted step ---- */
 
 /* Results of end_step for the history table and for frames. */

@@ -62,6 +62,8 @@ PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, i
 /* Add the contact tangent to the matrix H, whose pattern includes the couplings of bodies and contact. The bits do not depend on the number
  * of threads. */
 PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H);
+/* The springs of this step if all its candidate contacts are springs of penalty_rows.h with implicit forces; otherwise NULL. */
+const penalty_rows *penalty_contact_springs_alone(const penalty_contact *c);
 /* Evaluate the contacts at the end of the step, before its acceptance. Call before end_step of the bodies, because until then their points
  * have the positions at the start of the step. Does not change data of later steps, since the step may still be rejected. */
 PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames);

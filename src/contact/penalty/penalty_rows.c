@@ -314,6 +314,22 @@ PetscErrorCode penalty_rows_residual(penalty_rows *r, const double *v, double *g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+const contact_jacobian *penalty_rows_coulomb(const penalty_rows *r, double *shift, double *compliance, double *entry, double *mu,
+                                             double *impulse)
+{
+  for (int64_t i = 0; i < r->rows.n; ++i) {
+    const row_spring *s = &r->spring[i];
+    v3_scale(shift + 3 * i, 1.0 / s->dt, s->e0);
+    shift[3 * i]      = s->gap / s->dt;
+    compliance[2 * i] = compliance[2 * i + 1] = 1.0 / (s->k * s->dt * s->dt);
+    entry[i]                                  = s->enters ? s->gap / s->dt : 0.0;
+    mu[i]                                     = s->cone.mu;
+    v3_scale(impulse + 3 * i, -s->k * s->dt, s->e0);
+    impulse[3 * i] = s->k * s->dt * fmax(0.0, -s->gap);
+  }
+  return &r->rows;
+}
+
 void penalty_rows_evaluate(penalty_rows *r, const double *v) { (void)evaluate_rows(r, v, false); }
 
 void penalty_rows_tangent(const penalty_rows *r, const double *x, double *y, bool is_transposed)

@@ -21,6 +21,7 @@
 #define SS_CONTACT_PENALTY_PENALTY_ROWS_H
 #include "contact/detection/contact_record.h"
 #include "contact/penalty/penalty_options.h"
+#include "contact/rows/contact_jacobian.h"
 #include "core/field_table.h"
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
@@ -60,6 +61,15 @@ void penalty_rows_block_diagonal(const penalty_rows *r, double *d);
 PetscErrorCode penalty_rows_couplings(const penalty_rows *r, int64_t *n, int32_t **row, int32_t **col);
 /* H += tangent; its pattern includes the couplings. */
 void penalty_rows_assemble(const penalty_rows *r, const block_rows *H);
+
+/* The contact law as Coulomb's law with compliance for the impulses r = dt f (friction_problem.h), in contact frames; n: penalty_rows_size. The gain of
+ * restitution is 1, and cones are circles of mu. Returns the rows, borrowed.
+ *   shift [n][3]       added to the relative velocity [m/s]
+ *   compliance [n][2]  of normal and tangents [1/kg]
+ *   entry [n]          speed at which the gap of a new contact closes at the end of the step, 0 for others [m/s]
+ *   mu [n], r [n][3]   friction; impulses of the springs as they are at the start of the step, an initial guess [N s] */
+const contact_jacobian *penalty_rows_coulomb(const penalty_rows *p, double *shift, double *compliance, double *entry, double *mu,
+                                             double *r);
 
 int64_t penalty_rows_size(const penalty_rows *r); /* contacts of this step, with or without force */
 /* Report the contacts with force of the last evaluation, at the poses `end` of its velocities: contact points from *p on, forces between bodies,

@@ -23,6 +23,7 @@ enum {
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
 static const double ROUNDING = 1e-6;
+static const double SOFTEST  = 1e6;  /* largest tangential compliance, relative to 1/rho */
 static const double TIGHT    = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
 
 /* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
@@ -37,10 +38,11 @@ typedef struct {
   lanes   G[2][3][WIDTH];
   lanes   q[3], r[3], change[3], direction[3]; /* change and direction: d and p */
   lanes   alpha;                               /* sliding coefficient */
-  /* w_nn includes the compliance */
-  lanes compliance, w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, softness, limit; /* softness: 1/rho */
-  lanes turn[2]; /* cosine and sine of the rotation of the tangents */
-  lanes best[3];
+  lanes   compliance[2], entry;                /* w_nn, slope, s and rho include the compliance, w_tt does not */
+  lanes   w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], mu, rho, softness, limit; /* softness: 1/rho */
+  bool    has_entry;
+  lanes   turn[2]; /* cosine and sine of the rotation of the tangents */
+  lanes   best[3];
 } contact_block;
 
 typedef struct {
@@ -244,7 +246,7 @@ static void fill_lane(const sweeps *s, const setup *t, int64_t a, const double *
   one_contact             one;
   double                  G[3 * WIDTH], x[3], own[3], W[9];
   m3_copy(W, delassus_diagonal(p->W) + 9 * a);
-  if (p->compliance) W[0] += p->compliance[a];
+  if (p->compliance) W[0] += p->compliance[2 * a], W[4] += p->compliance[2 * a + 1], W[8] += p->compliance[2 * a + 1];
   one_contact_prepare(W, p->mu[a], &one);
   memset(W, 0, sizeof W);
   v3_copy(x, p->q + 3 * a);
@@ -265,8 +267,10 @@ static void fill_lane(const sweeps *s, const setup *t, int64_t a, const double *
   b->w_tt[0][l] = W[4], b->w_tt[1][l] = W[5], b->w_tt[2][l] = W[8];
   for (int i = 0; i < 2; ++i) b->w_nt[i][l] = one.w_nt[i], b->slope[i][l] = one.slope[i];
   for (int i = 0; i < 4; ++i) b->s[i][l] = one.s[i];
-  b->compliance[l] = p->compliance ? p->compliance[a] : 0.0;
-  b->w_nn[l] = one.w_nn, b->inverse[l] = one.inverse, b->tau[l] = one.tau, b->delta[l] = one.delta, b->stick[l] = one.stick;
+  for (int i = 0; i < 2; ++i) b->compliance[i][l] = p->compliance ? p->compliance[2 * a + i] : 0.0;
+  b->entry[l] = p->entry ? p->entry[a] : 0.0;
+  b->has_entry |= b->entry[l] > 0.0;
+  b->w_nn[l] = one.w_nn, b->inverse[l] = one.inverse;
   b->mu[l] = one.mu, b->rho[l] = one.rho, b->softness[l] = 1.0 / one.rho, b->limit[l] = p->speed_limit[a];
   b->turn[0][l] = one.turn[0], b->turn[1][l] = one.turn[1];
 }
@@ -275,9 +279,7 @@ static void fill_empty_lane(const sweeps *s, contact_block *b, int l)
 {
   b->contact[l] = -1;
   b->body[0][l] = b->body[1][l] = (int32_t)s->n_bodies;
-  b->q[0][l] = b->w_nn[l] = b->inverse[l] = b->s[0][l] = b->s[3][l] = b->tau[l] = b->delta[l] = b->rho[l] = b->softness[l] = b->limit[l] =
-      1.0; /* separated */
-  b->stick[l] = -1.0;
+  b->q[0][l] = b->w_nn[l] = b->inverse[l] = b->s[0][l] = b->s[3][l] = b->rho[l] = b->softness[l] = b->limit[l] = 1.0; /* separated */
 }
 
 static void fill_blocks(sweeps *s, const setup *t, const double *r)
@@ -360,14 +362,22 @@ INLINE void transpose(lanes x[LANES])
   }
 }
 
+/* The additional tangential compliance entry/r_N for the current r_N. */
+INLINE lanes entry_compliance(const contact_block *b, lanes r_n)
+{
+  if (!b->has_entry) return (lanes){0};
+  const lanes most = SOFTEST * b->softness, soft = b->entry / r_n;
+  return select_lanes(b->entry > 0.0, select_lanes((r_n > 0.0) & (soft < most), soft, most), (lanes){0});
+}
+
 /* One Newton step for f(alpha) = 0 (one_contact.h); outside of its range alpha is doubled or halved. */
-INLINE lanes root_step(const contact_block *b, const lanes a[2], const lanes c[2], lanes b_n, lanes alpha)
+INLINE lanes root_step(const contact_block *b, const lanes a[2], const lanes c[2], lanes b_n, lanes tau, lanes delta, lanes alpha)
 {
   const lanes p0 = a[0] + alpha * c[0], p1 = a[1] + alpha * c[1], size = sqrt_lanes(p0 * p0 + p1 * p1);
   /* both times |p|, which saves a division */
-  const lanes f = (b->mu * (b->w_nt[0] * p0 + b->w_nt[1] * p1 - b_n * ((alpha + b->tau) * alpha + b->delta)) - b->w_nn * size) * size;
+  const lanes f = (b->mu * (b->w_nt[0] * p0 + b->w_nt[1] * p1 - b_n * ((alpha + tau) * alpha + delta)) - b->w_nn * size) * size;
   const lanes slope =
-      b->mu * (b->w_nt[0] * c[0] + b->w_nt[1] * c[1] - b_n * (2.0 * alpha + b->tau)) * size - b->w_nn * (p0 * c[0] + p1 * c[1]);
+      b->mu * (b->w_nt[0] * c[0] + b->w_nt[1] * c[1] - b_n * (2.0 * alpha + tau)) * size - b->w_nn * (p0 * c[0] + p1 * c[1]);
   const lanes next = alpha - f / slope;
   return select_lanes((slope > 0.0) & (next > 0.0), next, select_lanes(f < 0.0, 2.0 * alpha, 0.5 * alpha));
 }
@@ -406,24 +416,26 @@ static void sweep_block(contact_block *restrict b, double *restrict w, double be
   }
   gather(b, 0, w, u);
   gather(b, 1, w, u);
-  const lanes b_n     = u[0] - ((b->w_nn - b->compliance) * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
-  const lanes b_1     = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
-  const lanes b_2     = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
-  const lanes c[2]    = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
-  const lanes a[2]    = {b->s[3] * c[0] - b->s[1] * c[1], b->s[0] * c[1] - b->s[2] * c[0]};
-  const lanes reach   = b->mu * (b->w_nt[0] * a[0] + b->w_nt[1] * a[1] - b_n * b->delta);
+  const lanes b_n  = u[0] - ((b->w_nn - b->compliance[0]) * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
+  const lanes b_1  = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
+  const lanes b_2  = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
+  const lanes c[2] = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
+  const lanes soft = entry_compliance(b, r[0]), s[2] = {b->s[0] + soft, b->s[3] + soft};
+  const lanes tau = s[0] + s[1], delta = s[0] * s[1] - b->s[1] * b->s[2];
+  const lanes a[2]    = {s[1] * c[0] - b->s[1] * c[1], s[0] * c[1] - b->s[2] * c[0]};
+  const lanes reach   = b->mu * (b->w_nt[0] * a[0] + b->w_nt[1] * a[1] - b_n * delta);
   const mask  is_open = b_n >= 0.0, is_stuck = (reach >= 0.0) & (reach * reach >= b->w_nn * b->w_nn * (a[0] * a[0] + a[1] * a[1]));
   const mask  slides = ~(is_open | is_stuck);
   lanes       alpha  = b->alpha;
   int64_t     any    = 0;
   for (int l = 0; l < LANES; ++l) any |= slides[l];
   if (any) { /* half of the time of a visit */
-    alpha = select_lanes(alpha > 0.0, alpha, 0.5 * b->tau);
-    for (int k = 0; k < ROOT_STEPS; ++k) alpha = root_step(b, a, c, b_n, alpha);
+    alpha = select_lanes(alpha > 0.0, alpha, 0.5 * tau);
+    for (int k = 0; k < ROOT_STEPS; ++k) alpha = root_step(b, a, c, b_n, tau, delta, alpha);
     b->alpha = alpha = select_lanes(slides & (alpha < 1e300), alpha, b->alpha);
   }
   const lanes at    = select_lanes(is_stuck, (lanes){0}, alpha);
-  const lanes scale = select_lanes(is_stuck, b->stick, -1.0 / ((at + b->tau) * at + b->delta));
+  const lanes scale = -1.0 / ((at + tau) * at + delta);
   n[1] = scale * (a[0] + at * c[0]), n[2] = scale * (a[1] + at * c[1]);
   n[0]          = -b->inverse * (b_n + b->w_nt[0] * n[1] + b->w_nt[1] * n[2]);
   n[0]          = select_lanes(is_open | (n[0] < 0.0), (lanes){0}, n[0]);
@@ -505,8 +517,8 @@ static double evaluate_error(sweeps *s, const island *k, member m)
     gather(b, 0, s->w, velocity);
     gather(b, 1, s->w, velocity);
     for (int l = 0; l < LANES; ++l) {
-      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]},
-                   u[3] = {velocity[0][l] + b->compliance[l] * r[0], velocity[1][l], velocity[2][l]};
+      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]}, soft = b->compliance[1][l] + (r[0] > 0.0 ? b->entry[l] / r[0] : 0.0),
+                   u[3] = {velocity[0][l] + b->compliance[0][l] * r[0], velocity[1][l] + soft * r[1], velocity[2][l] + soft * r[2]};
       double F[3];
       if (b->contact[l] < 0) continue;
       cone_natural_map(b->mu[l], b->rho[l], u, r, F);

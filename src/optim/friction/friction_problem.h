@@ -18,7 +18,10 @@ typedef struct {
   const double *mu; /* [n] friction coefficients, >= 0 */
   /* Accepted residual speeds (friction_speed_ratio); only for FRICTION_ERROR_SPEED. */
   const double *speed_limit; /* [n] largest creep or approach velocity that may remain [m/s], > 0; NULL: none */
-  const double *compliance;  /* [n] added to W_NN, u_N = (W r + q)_N + compliance r_N [1/kg]; NULL: 0. Only for body_sweeps.h */
+  /* Springs at the contacts, for body_sweeps.h only; NULL: none. The law holds for u_N + compliance_N r_N and u_T + (compliance_T + entry/r_N) r_T. A contact with
+   * entry > 0 closes its gap during the step, and its tangential spring acts from then on: entry = gap/dt. */
+  const double *compliance; /* [n][2] normal, tangents [1/kg] */
+  const double *entry;      /* [n] [m/s] */
   double load_speed; /* velocity change by the external loads in the step [m/s]: the least scale of the impulses, > 0 with speed_limit */
 } friction_problem;
 

@@ -157,7 +157,7 @@ static void gather_forces(const granular_state *x, int64_t n, double *r)
 /* Solve the reduced problem; initial guess: the current forces. */
 static PetscErrorCode solve_reduced_problem(granular_solver *S, granular_settle *w)
 {
-  const friction_problem problem = {w->W, w->n_part, w->q, w->mu, NULL, NULL, 0.0};
+  const friction_problem problem = {.W = w->W, .n = w->n_part, .q = w->q, .mu = w->mu};
   friction_options       o       = *S->coulomb;
   friction_result        result;
   granular_state        *x = S->x;

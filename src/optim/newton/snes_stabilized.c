@@ -16,7 +16,7 @@ typedef struct {
   PetscReal       kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
   PetscReal       eta, eta_max;              /* bounds of the forcing term; eta: as set in the KSP when the solve starts */
   PetscInt        min_it, max_relaxed, max_work;
-  PetscBool       is_strict;
+  PetscBool       is_strict, accepts_start;
   wolfe_options   search;
   Vec             dinv, column;    /* referenced, may be NULL */
   Vec             scaled_residual; /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
@@ -422,7 +422,7 @@ static PetscReal gradient_tolerance(SNES snes)
 static PetscErrorCode test_convergence(SNES snes, bool is_last_word, bool has_progress)
 {
   SNES_Stabilized *s      = data_of(snes);
-  const PetscInt   min_it = PetscMax(s->min_it, snes->forceiteration ? 1 : 0);
+  const PetscInt   min_it = s->accepts_start ? 0 : PetscMax(s->min_it, snes->forceiteration ? 1 : 0);
   PetscFunctionBegin;
   PetscUseTypeMethod(snes, converged, snes->iter, snes->xnorm, snes->ynorm, snes->norm, &snes->reason, snes->cnvP);
   if (is_last_word && !snes->reason && snes->norm < snes->abstol) snes->reason = SNES_CONVERGED_FNORM_ABS;
@@ -720,6 +720,14 @@ PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance
   PetscFunctionBegin;
   PetscCall(check_type(snes));
   data_of(snes)->gradient_tolerance = tolerance == PETSC_DEFAULT ? -1.0 : tolerance;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SNESStabilizedSetAcceptsStart(SNES snes, PetscBool accepts)
+{
+  PetscFunctionBegin;
+  PetscCall(check_type(snes));
+  data_of(snes)->accepts_start = accepts;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

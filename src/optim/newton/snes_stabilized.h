@@ -6,7 +6,7 @@
  *   z  <- z + alpha dz, alpha from a strong Wolfe search on E (wolfe.h); E = infinity at inadmissible states. After a search with
  *         alpha < 1/4, or without result: full steps without a search, kept if one of them halves E (watchdog technique); else steps
  *         with the definite tangent to zeros of the work g.dz, kept if one of them halves E (SNESStabilizedSetDefinite)
- *   stop when |g| < tau or |H^T g| < tau', after at least one iteration
+ *   stop when |g| < tau or |H^T g| < tau', after at least one iteration (SNESStabilizedSetAcceptsStart)
  *
  * The Jacobian matrix H must provide MatMult and MatMultTranspose; Pmat must provide the operations that the preconditioner uses.
  *
@@ -79,6 +79,8 @@ PetscErrorCode SNESStabilizedSetSolveMatrix(SNES snes, Mat A);
 PetscErrorCode SNESStabilizedSetDefinite(SNES snes, PetscErrorCode (*set_definite)(SNES, PetscBool, void *), void *context);
 PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta);                 /* -snes_stabilized_eta */
 PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance); /* tau'; PETSC_DEFAULT: see column scaling */
+/* PETSC_TRUE: in later solves no iteration is necessary if |g| < tau at the initial guess, because it is a solution. Default: PETSC_FALSE. */
+PetscErrorCode SNESStabilizedSetAcceptsStart(SNES snes, PetscBool accepts);
 
 /* Call from a residual callback that can prepare H cheaply. The output is true if the solver will probably evaluate the Jacobian at this
  * z next (initial guess, full Newton step), and false at backtracked trials. The Jacobian callback is called in any case. */

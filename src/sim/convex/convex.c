@@ -241,14 +241,14 @@ static PetscErrorCode velocities_of(const convex_attempt *p, const delassus *W, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solve the Coulomb problem with W from the impulses r, see solve_by_sweeps. r, u [n][3], q [n][3], compliance [n]: work. */
+/* Solve the Coulomb problem with W from the impulses r, see solve_by_sweeps. r, u [n][3], q [n][3], compliance [n][2]: work. */
 static PetscErrorCode run_sweeps(convex_attempt *p, delassus *W, double *r, double *u, double *q, double *compliance,
                                  friction_result *result)
 {
   convex_contacts   *c       = &p->contacts;
   const step_layout *l       = &p->c->frame.layout;
   double            *shift   = p->c->frame.contacts.shift;
-  friction_problem   problem = {W, c->n, q, NULL, p->speed_limit, compliance, l->acceleration_scale * l->dt};
+  friction_problem   problem = {W, c->n, q, NULL, p->speed_limit, compliance, NULL, l->acceleration_scale * l->dt};
   friction_options   options = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .least_work = STEP_CREEP_WORK};
   double            *mu      = p->next;
   PetscFunctionBegin;
@@ -284,7 +284,7 @@ static PetscErrorCode solve_by_sweeps(convex_attempt *p, step_report *report)
   if (!code) code = delassus_create_system(&p->motion.A, &p->J, &W);
   if (!code) delassus_set_bodies(W, bodies);
   if (!code && body_sweeps_apply(W)) {
-    code = MEMORY_ALLOC("Coulomb's law", ARRAY(r, 3 * n), ARRAY(u, 3 * n), ARRAY(q, 3 * n), ARRAY(compliance, n));
+    code = MEMORY_ALLOC("Coulomb's law", ARRAY(r, 3 * n), ARRAY(u, 3 * n), ARRAY(q, 3 * n), ARRAY(compliance, 2 * n));
     if (!code) memcpy(r, p->contacts.r_previous, (size_t)(3 * n) * sizeof *r);
     if (!code) code = run_sweeps(p, W, r, u, q, compliance, &result);
     p->is_swept = !code && result.status == FRICTION_OK;

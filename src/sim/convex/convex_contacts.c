@@ -209,7 +209,8 @@ void convex_contacts_coulomb_problem(const double *shift, const convex_contacts 
     const sap_contact *law = c->law + a;
     q[3 * a] += c->known[3 * a] - shift[a] - law->bias;
     for (int i = 0; i < 2; ++i) q[3 * a + 1 + i] += c->known[3 * a + 1 + i] + law->R_t * c->anchor[2 * a + i];
-    compliance[a] = law->R_n;
+    compliance[2 * a]     = law->R_n;
+    compliance[2 * a + 1] = 0.0;
   }
 }
 

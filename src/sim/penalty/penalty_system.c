@@ -149,6 +149,13 @@ void penalty_system_want_single(penalty_system *p)
     if (s->systems[i]->ops->want_single) s->systems[i]->ops->want_single(s->systems[i], true);
 }
 
+void penalty_system_set_definite(penalty_system *p, bool is_definite)
+{
+  const scene *s = p->layout.scene;
+  for (int i = 0; i < s->n_systems; ++i)
+    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], is_definite);
+}
+
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
 {
   PetscFunctionBegin;

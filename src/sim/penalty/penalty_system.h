@@ -22,6 +22,8 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p);
 void           penalty_system_destroy(penalty_system *p);
 /* Enable products in single precision; call it before the first step. */
 void penalty_system_want_single(penalty_system *p);
+/* From the next evaluation on, use positive definite tangents of the bodies, or exact ones. Contact keeps its tangent. */
+void penalty_system_set_definite(penalty_system *p, bool is_definite);
 /* Detect candidate contacts for the step that p->layout has begun (step_layout_begin). */
 PetscErrorCode penalty_system_begin(penalty_system *p);
 /* Evaluate g(z), z and g [n_blocks][3], and the data of the tangent if requested. g is valid if p->status.code is STEP_OK. */

@@ -155,11 +155,15 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
     for (int64_t i = 0; i < s->n; ++i) s->q[3 * i] += s->shift[i];
     if (o->keep_problem) PetscCall(o->keep_problem(o->context, p->W, s->n, p->y, s->q, s->mu, s->r));
     for (int64_t i = 0; i < p->n; ++i) p->y[i] -= p->dy[i];
-    const friction_problem problem = {
-        p->W, s->n, s->q, s->mu, p->speed_limit, NULL, p->frame->layout.acceleration_scale * p->frame->layout.dt};
-    friction_options options = *o->friction;
-    options.tolerance        = now->tolerance;
-    options.enough           = stall_tolerance_of(p);
+    const friction_problem problem = {.W           = p->W,
+                                      .n           = s->n,
+                                      .q           = s->q,
+                                      .mu          = s->mu,
+                                      .speed_limit = p->speed_limit,
+                                      .load_speed  = p->frame->layout.acceleration_scale * p->frame->layout.dt};
+    friction_options       options = *o->friction;
+    options.tolerance              = now->tolerance;
+    options.enough                 = stall_tolerance_of(p);
     if (p->speed_limit) options.error = FRICTION_ERROR_SPEED, options.least_work = STEP_CREEP_WORK;
     const bool is_last = now->tolerance <= last_tolerance(p);
     if (!is_last && options.max_iterations == 0) options.max_iterations = INEXACT_ITERATIONS;

@@ -1,0 +1,162 @@
+#include "sim/penalty/penalty_sweeps.h"
+#include "core/memory.h"
+#include "optim/friction/body_sweeps.h"
+#include "sim/step/step_creep.h"
+#include "sim/step/step_stages.h"
+#include "sim/step/step_unknowns.h"
+#include <string.h>
+
+enum { MOST_SWEEPS = 2000 }; /* beyond them Newton's method continues */
+/* Largest error of an impulse, relative to the one that alone would have a residual of the tolerance. The errors of a pile of 1,000 balls add up to four times
+ * the largest one. */
+static const double SHARE = 0.1;
+
+typedef struct {
+  penalty_system         *p;
+  const penalty_rows     *springs;
+  const contact_jacobian *rows; /* borrowed from springs */
+  int64_t                 n, n_full;
+  step_unknowns           unknowns;
+  sparse_rows             M, H;
+  delassus               *W;
+  int32_t                *bodies;
+  double                 *full;   /* [n_full] */
+  double                 *y, *dy; /* [unknowns.n] */
+  double                 *q, *u, *r, *compliance, *entry, *mu, *limit;
+} sweeps_work;
+
+static void work_destroy(sweeps_work *w)
+{
+  delassus_destroy(&w->W);
+  sparse_rows_destroy(&w->M), sparse_rows_destroy(&w->H);
+  step_unknowns_destroy(&w->unknowns);
+  MEMORY_FREE(&w->bodies, &w->full, &w->y, &w->dy, &w->q, &w->u, &w->r, &w->compliance, &w->entry, &w->mu, &w->limit);
+}
+
+/* The matrices of the step, linearised at its start, with the positive definite tangents of the bodies; full: their residual. */
+static PetscErrorCode linearise(sweeps_work *w, const double *zeros)
+{
+  step_layout *l = &w->p->layout;
+  PetscFunctionBegin;
+  w->p->has_tangent = false;
+  PetscCall(step_layout_try(l, zeros));
+  penalty_system_set_definite(w->p, true);
+  PetscErrorCode code = step_layout_residual(l, w->full, true, &w->p->status);
+  if (!code) code = step_unknowns_create(l, &w->unknowns);
+  if (!code) code = step_unknowns_mass(&w->unknowns, l, NULL, &w->M);
+  penalty_system_set_definite(w->p, false);
+  PetscCall(code);
+  PetscCall(step_unknowns_jacobian(&w->unknowns, w->rows, &w->H));
+  PetscCall(delassus_create_system(&w->M, &w->H, &w->W));
+  PetscCall(step_creep_bodies(&w->unknowns, l, &w->bodies));
+  delassus_set_bodies(w->W, w->bodies);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y: the velocities without contact; q: the relative velocities, to which the springs at the start are added. */
+static PetscErrorCode move_freely(sweeps_work *w)
+{
+  const step_layout *l = &w->p->layout;
+  PetscFunctionBegin;
+  step_unknowns_fold(&w->unknowns, w->full, w->dy);
+  PetscCall(delassus_solve(w->W, w->dy, w->dy));
+  step_unknowns_select(&w->unknowns, l->v0, w->y);
+  for (int64_t i = 0; i < w->unknowns.n; ++i) w->y[i] -= w->dy[i];
+  step_unknowns_expand(&w->unknowns, w->y, w->full);
+  contact_jacobian_velocity(w->rows, w->full, w->u);
+  for (int64_t i = 0; i < 3 * w->n; ++i) w->q[i] += w->u[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Accepted error of the relative velocity of contact a. Divided by the compliance it is an error of the impulse, and E^T times this, an error of the
+ * equations. */
+static double speed_limit(const sweeps_work *w, int64_t a, double tolerance)
+{
+  double most = 0.0;
+  for (int64_t e = w->rows->start[a]; e < w->rows->start[a + 1]; ++e) {
+    const double *E = w->rows->value + 9 * e, *d = w->p->layout.inverse_scale + 3 * (int64_t)w->rows->block[e];
+    for (int k = 0; k < 3; ++k) most = fmax(most, d[k] * sqrt(E[k] * E[k] + E[3 + k] * E[3 + k] + E[6 + k] * E[6 + k]));
+  }
+  return SHARE * tolerance * w->compliance[2 * a] / most;
+}
+
+/* r: the impulses; y: the velocities with them. */
+static PetscErrorCode sweep(sweeps_work *w, int64_t *n_sweeps)
+{
+  const step_layout     *l       = &w->p->layout;
+  const friction_problem problem = {.W           = w->W,
+                                    .n           = w->n,
+                                    .q           = w->q,
+                                    .mu          = w->mu,
+                                    .speed_limit = w->limit,
+                                    .compliance  = w->compliance,
+                                    .entry       = w->entry,
+                                    .load_speed  = l->acceleration_scale * l->dt};
+  const friction_options options = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .max_iterations = MOST_SWEEPS};
+  friction_result        result  = {0};
+  PetscFunctionBegin;
+  PetscCall(body_sweeps_solve(&problem, &options, w->r, w->u, &result));
+  *n_sweeps = result.iterations;
+  memset(w->dy, 0, (size_t)w->unknowns.n * sizeof *w->dy);
+  for (int64_t i = 0; i < 3 * w->n; ++i)
+    for (int64_t k = w->H.start[i]; k < w->H.start[i + 1]; ++k) w->dy[w->H.col[k]] += w->H.value[k] * w->r[i];
+  PetscCall(delassus_solve(w->W, w->dy, w->dy));
+  for (int64_t i = 0; i < w->unknowns.n; ++i) w->y[i] += w->dy[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode residual_norm(sweeps_work *w, const double *z, penalty_sweeps_result *out, double *norm)
+{
+  double sum = 0.0;
+  PetscFunctionBegin;
+  ++out->n_evaluations;
+  PetscCall(penalty_system_evaluate(w->p, z, w->full, false));
+  for (int64_t i = 0; i < w->n_full; ++i) sum += pow(w->full[i] * w->p->layout.inverse_scale[i], 2);
+  *norm = w->p->status.code == STEP_OK ? sqrt(sum) : INFINITY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void set_guess(const sweeps_work *w, double *z)
+{
+  step_unknowns_expand(&w->unknowns, w->y, z);
+  for (int64_t i = 0; i < w->n_full; ++i) z[i] -= w->p->layout.v0[i];
+}
+
+static PetscErrorCode find_guess(sweeps_work *w, double tolerance, double *z, penalty_sweeps_result *out)
+{
+  double at_start;
+  PetscFunctionBegin;
+  PetscCall(MEMORY_ALLOC("initial guess", ARRAY(w->full, w->n_full), ARRAY(w->q, 3 * w->n), ARRAY(w->u, 3 * w->n), ARRAY(w->r, 3 * w->n),
+                         ARRAY(w->compliance, 2 * w->n), ARRAY(w->entry, w->n), ARRAY(w->mu, w->n), ARRAY(w->limit, w->n)));
+  w->rows = penalty_rows_coulomb(w->springs, w->q, w->compliance, w->entry, w->mu, w->r);
+  PetscCall(linearise(w, z));
+  if (w->p->status.code != STEP_OK || !body_sweeps_apply(w->W)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("initial guess", ARRAY(w->y, w->unknowns.n), ARRAY(w->dy, w->unknowns.n)));
+  PetscCall(move_freely(w));
+  for (int64_t a = 0; a < w->n; ++a) w->limit[a] = speed_limit(w, a, tolerance);
+  out->n_contacts = w->n;
+  PetscCall(sweep(w, &out->n_sweeps));
+  set_guess(w, z);
+  PetscCall(residual_norm(w, z, out, &out->norm));
+  if (out->norm <= tolerance) PetscFunctionReturn(PETSC_SUCCESS);
+  memset(z, 0, (size_t)w->n_full * sizeof *z);
+  PetscCall(residual_norm(w, z, out, &at_start));
+  if (at_start < out->norm) out->norm = at_start;
+  else set_guess(w, z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode penalty_sweeps_guess(penalty_system *p, double tolerance, double *z, penalty_sweeps_result *out)
+{
+  sweeps_work w = {.p = p, .springs = penalty_contact_springs_alone(p->contact), .n_full = 3 * p->layout.n_blocks};
+  PetscFunctionBegin;
+  *out = (penalty_sweeps_result){.norm = INFINITY};
+  if (!w.springs || !step_creep_is_rigid(p->layout.scene)) PetscFunctionReturn(PETSC_SUCCESS);
+  w.n = penalty_rows_size(w.springs);
+  timer_begin(TIMER_FRICTION);
+  PetscErrorCode code = find_guess(&w, tolerance, z, out);
+  work_destroy(&w);
+  timer_end(TIMER_FRICTION);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
