@@ -26,14 +26,14 @@ typedef struct {
   double        *z, *g;
 } world;
 
-static double *numbers(int64_t n)
+static inline double *numbers(int64_t n)
 {
   double *x;
   assert_ok(memory_alloc("test", n, sizeof *x, &x));
   return x;
 }
 
-static double *random_numbers(int64_t n, uint64_t stream, double scale)
+static inline double *random_numbers(int64_t n, uint64_t stream, double scale)
 {
   double *x = numbers(n);
   for (int64_t i = 0; i < n; ++i) x[i] = random_range(7, (uint64_t)i, stream, -scale, scale);
@@ -41,7 +41,7 @@ static double *random_numbers(int64_t n, uint64_t stream, double scale)
 }
 
 /* z so that v = v0 + shift + noise for every node and linear block; angular blocks get the noise alone. */
-static void set_velocity(world *w, const double shift[3], double noise, uint64_t stream)
+static inline void set_velocity(world *w, const double shift[3], double noise, uint64_t stream)
 {
   w->n = 3 * w->p.layout.n_blocks;
   memory_free(&w->z);
@@ -57,7 +57,7 @@ static void set_velocity(world *w, const double shift[3], double noise, uint64_t
 }
 
 /* The scene of a job, before its first step. */
-static void read_world(const char *text, world *w)
+static inline void read_world(const char *text, world *w)
 {
   memset(w, 0, sizeof *w);
   assert_ok(diagnostics_create(&w->d));
@@ -68,7 +68,7 @@ static void read_world(const char *text, world *w)
   penalty_system_want_single(&w->p);
 }
 
-static void begin(world *w, double t)
+static inline void begin(world *w, double t)
 {
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(step_layout_begin(&w->p.layout, t, DT, &status));
@@ -76,14 +76,14 @@ static void begin(world *w, double t)
   assert_int_equal(status.code, STEP_OK);
 }
 
-static void evaluate(world *w, const double *z, double *g, bool with_tangent)
+static inline void evaluate(world *w, const double *z, double *g, bool with_tangent)
 {
   assert_ok(penalty_system_evaluate(&w->p, z, g, with_tangent));
   assert_int_equal(w->p.status.code, STEP_OK);
 }
 
 /* Of all it knows; the end of most tests. */
-static void close_world(world *w)
+static inline void close_world(world *w)
 {
   memory_free(&w->z);
   memory_free(&w->g);
@@ -93,10 +93,10 @@ static void close_world(world *w)
   diagnostics_destroy(&w->d);
 }
 
-static double norm(int64_t n, const double *x) { return sqrt(team_dot(n, x, x)); }
+static inline double norm(int64_t n, const double *x) { return sqrt(team_dot(n, x, x)); }
 
 /* |H x - (g(z + e x) - g(z - e x)) / 2e| / |H x|, for x on all systems (only < 0) or one of them. */
-static double slope_error(world *w, double e, int only)
+static inline double slope_error(world *w, double e, int only)
 {
   double *x = random_numbers(w->n, 3, 1.0), *y = numbers(w->n), *plus = numbers(w->n), *minus = numbers(w->n), *z = numbers(w->n);
   for (int k = 0; k < w->s->n_systems && only >= 0; ++k) {
@@ -120,7 +120,7 @@ static double slope_error(world *w, double e, int only)
 }
 
 /* v.(H x) = (H^T v).x, and the blocks of the diagonal against columns of H, every `stride`th. At the last evaluation with derivatives. */
-static void check_adjoint(world *w, int64_t stride)
+static inline void check_adjoint(world *w, int64_t stride)
 {
   double *x = random_numbers(w->n, 4, 1.0), *y = random_numbers(w->n, 5, 1.0), *Hx = numbers(w->n), *Hty = numbers(w->n),
          *d = numbers(3 * w->n);
@@ -143,7 +143,7 @@ static void check_adjoint(world *w, int64_t stride)
 }
 
 /* H against finite differences, on all systems together and on each alone. */
-static void check_derivatives(world *w)
+static inline void check_derivatives(world *w)
 {
   for (int only = -1; only < w->s->n_systems; ++only) {
     const double error = slope_error(w, 1.0e-5, only);
@@ -153,7 +153,7 @@ static void check_derivatives(world *w)
 }
 
 /* The assembled matrix P, or its transpose, against the matrix-free products: all rows, then those of each system. */
-static void check_matrix_product(world *w, Mat P, double tolerance)
+static inline void check_matrix_product(world *w, Mat P, double tolerance)
 {
   double *x = random_numbers(w->n, 8, 1.0), *y = numbers(w->n), *z = numbers(w->n);
   Vec     in, out;
@@ -179,7 +179,7 @@ static void check_matrix_product(world *w, Mat P, double tolerance)
 }
 
 /* What `make` returns [*n], to be freed, is the same on one, two and three threads, to the last bit. */
-static void check_threads(double *(*make)(const void *context, int64_t *n), const void *context)
+static inline void check_threads(double *(*make)(const void *context, int64_t *n), const void *context)
 {
   int64_t n, m;
   team_set_threads(1);
@@ -197,7 +197,7 @@ static void check_threads(double *(*make)(const void *context, int64_t *n), cons
 }
 
 /* g, H x, H^T x, H x in single precision, and the matrix, one after the other; at the last evaluation with derivatives. */
-static double *everything_of(world *w, int64_t *n)
+static inline double *everything_of(world *w, int64_t *n)
 {
   Mat         P = NULL;
   block3_view view;

@@ -11,6 +11,10 @@ enum { MOST_SWEEPS = 2000 }; /* beyond them Newton's method continues */
  * the largest one. */
 static const double SHARE = 0.1;
 
+/* Residual norm of the start, in units of the acceleration of one body, up to which Newton's method converges in one or two iterations: bodies at rest. Its
+ * solutions are then more accurate than those of sweeps: 125 cubes at rest have a kinetic energy of 1e-28 J instead of 1e-14 J. */
+static const double QUIET = 0.1;
+
 typedef struct {
   penalty_system         *p;
   const penalty_rows     *springs;
@@ -116,17 +120,15 @@ static PetscErrorCode residual_norm(sweeps_work *w, const double *z, penalty_swe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void set_guess(const sweeps_work *w, double *z)
-{
-  step_unknowns_expand(&w->unknowns, w->y, z);
-  for (int64_t i = 0; i < w->n_full; ++i) z[i] -= w->p->layout.v0[i];
-}
-
 static PetscErrorCode find_guess(sweeps_work *w, double tolerance, double *z, penalty_sweeps_result *out)
 {
   double at_start;
   PetscFunctionBegin;
-  PetscCall(MEMORY_ALLOC("initial guess", ARRAY(w->full, w->n_full), ARRAY(w->q, 3 * w->n), ARRAY(w->u, 3 * w->n), ARRAY(w->r, 3 * w->n),
+  PetscCall(memory_alloc("initial guess", w->n_full, sizeof *w->full, &w->full));
+  PetscCall(residual_norm(w, z, out, &at_start));
+  out->norm = at_start;
+  if (at_start <= QUIET) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MEMORY_ALLOC("initial guess", ARRAY(w->q, 3 * w->n), ARRAY(w->u, 3 * w->n), ARRAY(w->r, 3 * w->n),
                          ARRAY(w->compliance, 2 * w->n), ARRAY(w->entry, w->n), ARRAY(w->mu, w->n), ARRAY(w->limit, w->n)));
   w->rows = penalty_rows_coulomb(w->springs, w->q, w->compliance, w->entry, w->mu, w->r);
   PetscCall(linearise(w, z));
@@ -134,15 +136,14 @@ static PetscErrorCode find_guess(sweeps_work *w, double tolerance, double *z, pe
   PetscCall(MEMORY_ALLOC("initial guess", ARRAY(w->y, w->unknowns.n), ARRAY(w->dy, w->unknowns.n)));
   PetscCall(move_freely(w));
   for (int64_t a = 0; a < w->n; ++a) w->limit[a] = speed_limit(w, a, tolerance);
-  out->n_contacts = w->n;
   PetscCall(sweep(w, &out->n_sweeps));
-  set_guess(w, z);
+  out->n_contacts = w->n;
+  step_unknowns_expand(&w->unknowns, w->y, z);
+  for (int64_t i = 0; i < w->n_full; ++i) z[i] -= w->p->layout.v0[i];
   PetscCall(residual_norm(w, z, out, &out->norm));
-  if (out->norm <= tolerance) PetscFunctionReturn(PETSC_SUCCESS);
+  if (out->norm < at_start) PetscFunctionReturn(PETSC_SUCCESS);
   memset(z, 0, (size_t)w->n_full * sizeof *z);
-  PetscCall(residual_norm(w, z, out, &at_start));
-  if (at_start < out->norm) out->norm = at_start;
-  else set_guess(w, z);
+  out->norm = at_start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

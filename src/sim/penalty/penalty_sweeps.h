@@ -12,11 +12,13 @@
 #include "sim/penalty/penalty_system.h"
 
 typedef struct {
-  int64_t n_contacts, n_sweeps, n_evaluations; /* all 0: the sweeps are not defined for this step */
-  double  norm;                                /* residual norm |D^-1 g| at z; INFINITY if it was not evaluated */
+  int64_t n_contacts, n_sweeps; /* 0: there were no sweeps; z is 0 */
+  int64_t n_evaluations;
+  double  norm; /* residual norm |D^-1 g| at z; INFINITY if it was not evaluated */
 } penalty_sweeps_result;
 
-/* z [n_blocks][3] in: zeros; out: v - v0 of the guess, or zeros if their residual is smaller. tolerance: of the residual norm. Call it after
- * penalty_system_begin. The bits do not depend on the number of threads. Fails only if memory allocation fails. */
+/* z [n_blocks][3] in: zeros; out: v - v0 of the guess, or zeros: if the sweeps are not defined for this scene, if the bodies are almost in equilibrium at the start, or if
+ * the residual of the guess is larger. tolerance: of the residual norm. Call it after penalty_system_begin. The bits do not depend on the number of threads. Fails
+ * only if memory allocation fails. */
 PetscErrorCode penalty_sweeps_guess(penalty_system *p, double tolerance, double *z, penalty_sweeps_result *out);
 #endif

@@ -44,7 +44,7 @@ static void pile_destroy(pile *p)
 
 static friction_problem problem_of(const pile *p)
 {
-  return (friction_problem){p->w, p->scene.n, p->scene.q, p->scene.mu, p->limit, NULL, 1.0};
+  return (friction_problem){.W = p->w, .n = p->scene.n, .q = p->scene.q, .mu = p->scene.mu, .speed_limit = p->limit, .load_speed = 1.0};
 }
 
 static friction_result solve(pile *p, int64_t least_work)
@@ -142,36 +142,47 @@ static void a_hub_has_more_contacts_than_colours(void **state)
   assert_no_leak();
 }
 
-/* With a compliance R of the normals the law holds for u_N + R r_N. */
-static void compliance_of_the_normals(void **state)
+/* With compliances R and an entry speed e the law holds for u_N + R_N r_N and u_T + (R_T + e/r_N) r_T. */
+static void compliance_of_the_contacts(void **state)
 {
   enum { N = 60 };
-  pile   p;
-  double compliance[N], *u, most = 0.0;
   (void)state;
-  pile_create(9, 50, N, 0.5, 1e-7, &p);
-  for (int a = 0; a < N; ++a) compliance[a] = 0.1 * (1 + a % 4);
-  friction_problem problem = problem_of(&p);
-  problem.compliance       = compliance;
-  const friction_options o = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0};
-  friction_result        out;
-  memset(&out, 0, sizeof out);
-  assert_ok(body_sweeps_solve(&problem, &o, p.r, p.u, &out));
-  assert_int_equal(out.status, FRICTION_OK);
-  assert_ok(memory_alloc("u", 3 * N, sizeof *u, &u));
-  friction_velocity(&problem, p.r, u);
-  for (int a = 0; a < N; ++a) {
-    const double rho = 3.0 / (m3_trace(delassus_diagonal(p.w) + 9 * a) + compliance[a]);
-    double       F[3];
-    assert_close(p.u[3 * a], u[3 * a], 1e-11); /* without the compliance */
-    u[3 * a] += compliance[a] * p.r[3 * a];
-    cone_natural_map(p.scene.mu[a], rho, u + 3 * a, p.r + 3 * a, F);
-    assert_true(v3_norm(F) / rho <= 1e-7);
-    most = fmax(most, compliance[a] * p.r[3 * a]);
+  for (int kind = 0; kind < 3; ++kind) { /* normals; normals and tangents; also entry */
+    pile   p;
+    double compliance[2 * N], entry[N], *u, most[3] = {0.0, 0.0, 0.0};
+    pile_create(9, 50, N, 0.5, 1e-7, &p);
+    for (int a = 0; a < N; ++a) {
+      compliance[2 * a]     = 0.1 * (1 + a % 4);
+      compliance[2 * a + 1] = kind > 0 ? 0.07 * (1 + a % 5) : 0.0;
+      entry[a]              = a % 3 == 0 ? 1.0 + a % 7 : 0.0;
+    }
+    friction_problem problem = problem_of(&p);
+    problem.compliance       = compliance;
+    problem.entry            = kind > 1 ? entry : NULL;
+    const friction_options o = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0};
+    friction_result        out;
+    memset(&out, 0, sizeof out);
+    assert_ok(body_sweeps_solve(&problem, &o, p.r, p.u, &out));
+    assert_int_equal(out.status, FRICTION_OK);
+    assert_ok(memory_alloc("u", 3 * N, sizeof *u, &u));
+    friction_velocity(&problem, p.r, u);
+    for (int a = 0; a < N; ++a) {
+      const double *r = p.r + 3 * a, soft = kind > 1 && r[0] > 0.0 ? entry[a] / r[0] : 0.0;
+      const double  rho = 3.0 / (m3_trace(delassus_diagonal(p.w) + 9 * a) + compliance[2 * a] + 2.0 * compliance[2 * a + 1]);
+      double        F[3];
+      assert_close(p.u[3 * a], u[3 * a], 1e-11); /* without the compliance */
+      for (int i = 0; i < 3; ++i) u[3 * a + i] += (i == 0 ? compliance[2 * a] : compliance[2 * a + 1] + soft) * r[i];
+      cone_natural_map(p.scene.mu[a], rho, u + 3 * a, r, F);
+      assert_true(v3_norm(F) / rho <= 1e-7);
+      const bool slides = r[0] > 0.0 && hypot(r[1], r[2]) > p.scene.mu[a] * r[0] * (1.0 - 1e-9);
+      most[0]           = fmax(most[0], compliance[2 * a] * r[0]);
+      most[1]           = fmax(most[1], slides ? 0.0 : compliance[2 * a + 1] * hypot(r[1], r[2]));
+      most[2]           = fmax(most[2], slides ? 0.0 : soft * hypot(r[1], r[2]));
+    }
+    for (int i = 0; i < 3; ++i) assert_true(most[i] > 1e-3 || i > kind); /* it matters */
+    memory_free(&u);
+    pile_destroy(&p);
   }
-  assert_true(most > 1e-3); /* it matters */
-  memory_free(&u);
-  pile_destroy(&p);
   assert_no_leak();
 }
 
@@ -281,6 +292,6 @@ static void undefined_where_bodies_are_unknown_or_large(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(solutions_are_within_the_limit), cmocka_unit_test(almost_singular_tangents),
-          cmocka_unit_test(a_hub_has_more_contacts_than_colours), cmocka_unit_test(compliance_of_the_normals),
+          cmocka_unit_test(a_hub_has_more_contacts_than_colours), cmocka_unit_test(compliance_of_the_contacts),
           cmocka_unit_test(islands_are_independent), cmocka_unit_test(bits_do_not_depend_on_threads),
           cmocka_unit_test(least_work_improves_a_solution), cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))

@@ -389,6 +389,29 @@ static void no_creep_at_any_tolerance(void **state)
     }
 }
 
+/* A start that is a solution needs no iteration where the caller accepts it; another start is iterated. */
+static void accepts_a_solution_as_start(void **state)
+{
+  (void)state;
+  for (int accepts = 0; accepts <= 1; ++accepts)
+    for (int is_solved = 0; is_solved <= 1; ++is_solved) {
+      problem                  p = cubic(3);
+      SNES                     snes;
+      Vec                      z;
+      SNESStabilizedStatistics count;
+      solver_for(&p, &snes, &z);
+      assert_ok(VecSet(z, 0.3));
+      assert_ok(SNESSolve(snes, NULL, z));
+      if (!is_solved) assert_ok(VecSet(z, 0.3));
+      assert_ok(SNESStabilizedSetAcceptsStart(snes, accepts ? PETSC_TRUE : PETSC_FALSE));
+      assert_ok(SNESSolve(snes, NULL, z));
+      assert_ok(SNESStabilizedGetStatistics(snes, &count));
+      assert_true(is_solved ? count.n_newton == (accepts ? 0 : 1) : count.n_newton > 1);
+      assert_true(count.norm < 1e-3 && isfinite(count.gradient_norm));
+      finish(&p, &snes, &z);
+    }
+}
+
 /* g = P z - e, P the cyclic shift: GMRES(2) makes no progress, the step is zero. The gradient step is the root, as P is orthogonal.
  * */
 static void shift_residual(problem *p, const double *z, double *g)
@@ -974,9 +997,9 @@ static void registers(void **state)
 
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically), cmocka_unit_test(adapts_the_linear_tolerance),
           cmocka_unit_test(same_bits_on_any_team), cmocka_unit_test(block_on_a_slope), cmocka_unit_test(no_creep_at_any_tolerance),
-          cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
-          cmocka_unit_test(small_gradient_is_not_enough), cmocka_unit_test(backtracks_from_states_that_do_not_exist),
-          cmocka_unit_test(keeps_z_when_the_search_fails), cmocka_unit_test(right_preconditioned_gmres_is_downhill),
-          cmocka_unit_test(takes_newton_steps_of_stiff_systems), cmocka_unit_test(relaxed_steps_follow_a_curved_valley),
-          cmocka_unit_test(work_steps_leave_minima_of_the_residual), cmocka_unit_test(takes_what_promises_more),
-          cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
+          cmocka_unit_test(accepts_a_solution_as_start), cmocka_unit_test(falls_back_when_gmres_stagnates),
+          cmocka_unit_test(finds_the_stationary_point), cmocka_unit_test(small_gradient_is_not_enough),
+          cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
+          cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
+          cmocka_unit_test(relaxed_steps_follow_a_curved_valley), cmocka_unit_test(work_steps_leave_minima_of_the_residual),
+          cmocka_unit_test(takes_what_promises_more), cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
