@@ -63,11 +63,14 @@ bodies:
 contact: {friction: 0.5}
 output: {checkpoint: 0.04, keep: 10}
 END
-for f in exact convex; do
+for f in exact penalty convex; do
   rm -rf "$work/whole" "$work"/threads*
-  runs_alike_on_threads "$work/bed.yaml" --set formulation=$f
+  set -- --set formulation=$f
+  [ $f != penalty ] || set -- "$@" --set contact.stiffness=1e6
+  runs_alike_on_threads "$work/bed.yaml" "$@"
   resumes_from_everywhere
   whole_column contacts | awk '$1 > 128 { n++ } END { exit !(n > 5) }' || fail "$f: fewer than 128 contacts"
+  [ $f != penalty ] || whole_column newton_iterations | awk '{ n += $1 } END { exit !(n <= 16) }' || fail "penalty: the sweeps do not solve the equations"
 done
 whole_column contact_unconverged | awk '$1 > 0 { exit 1 }' || fail "convex: a step violates the law of Coulomb"
 rm -rf "$work/whole"

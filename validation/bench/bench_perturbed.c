@@ -118,7 +118,7 @@ static PetscErrorCode try_change(const char *path, friction_case *c, const chang
     mu[a] = random_u01(seed, (uint64_t)a, 2) < how->share_zero ? 0 : how->factor * c->problem.mu[a % n] + how->floor;
   if (how->is_mixed) PetscCall(mix_masses(c, seed, &W));
   else PetscCall(copy_blocks(c, (int)times, how->mass, &W));
-  const friction_problem p = {W, times * n, q, mu, NULL, NULL, 0.0};
+  const friction_problem p = {.W = W, .n = times * n, .q = q, .mu = mu};
   memset(r, 0, (size_t)(3 * times * n) * sizeof *r);
   PetscCall(friction_solve(&p, o, r, u, &answer));
   *is_solved = answer.status == FRICTION_OK, *seconds = answer.seconds;
