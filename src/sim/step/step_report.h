@@ -49,7 +49,7 @@ typedef int64_t report_index;
     "impulses (hybrid), pressure iterations (monolith)")                                                                           \
   X(inner_iterations, int64_t, "1", SUM, INNER,                                                                                    \
     "iterations of iterative linear solvers inside the outer iterations; 0 with factorisations. penalty: "                         \
-    "sweeps over the contacts of rigid bodies for the initial guess")                                   \
+    "sweeps over the contacts of rigid bodies for the initial guess")                                                                  \
   X(evaluations, int64_t, "1", SUM, EVALUATIONS, "evaluations of the residual")                                                    \
   X(residual, double, "1", MAX, OUTER,                                                                                             \
     "residual norm of the accepted state, unit: acceleration_scale, or N s with solver.penalty.expert.norm: impulse; monolith: last change of an "                       \

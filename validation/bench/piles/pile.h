@@ -54,6 +54,7 @@ inline void pile_print(const char *engine, const double *step, double overlap)
   double sum = 0.0, late = 0.0, worst = 0.0;
   for (int k = 0; k < PILE_STEPS; ++k)
     sum += step[k], late += k >= PILE_STEPS - PILE_LATE ? step[k] / PILE_LATE : 0.0, worst = std::max(worst, step[k]);
-  std::printf("| %-36s | %10.3g | %10.3g | %10.3g | %10.3g | %10s | %10s | %10s |\n", engine, sum, 1e3 * late, 1e3 * worst, 1e3 * overlap, "", "", "");
+  std::printf("| %-36s | %10.3g | %10.3g | %10.3g | %10.3g | %10s | %10s | %10s |\n", engine, sum, 1e3 * late, 1e3 * worst, 1e3 * overlap,
+              "", "", "");
 }
 #endif
