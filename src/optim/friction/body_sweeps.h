@@ -2,7 +2,8 @@
  * consists of blocks of at most 6 unknowns (bodies) and a contact acts on at most two of them.
  *
  * With M_b = L_b L_b^T, w_b = L_b^T v_b and G_ab = E_ab L_b^-T (3x6), the relative velocity of contact a is u_a = q_a + sum_b G_ab w_b, an impulse r_a
- * adds G_ab^T r_a to w_b, and W_aa = sum_b G_ab G_ab^T. A visit of a contact solves Coulomb's law exactly for that contact (one_contact.h).
+ * adds G_ab^T r_a to w_b, and W_aa = sum_b G_ab G_ab^T. A visit of a contact solves Coulomb's law exactly for that contact (one_contact.h);
+ * the compliance of the problem is added to W_aa, entry/r_N with the r_N of the last visit.
  *
  * Islands, the connected components of bodies and contacts, are solved one by one, each with its own convergence test, so that the bits of an island
  * do not depend on the rest of the scene. The contacts of an island are coloured: no two contacts of a colour act on the same body. Eight
@@ -12,7 +13,7 @@
  * Sweeps are combined in conjugate directions (nonsmooth nonlinear conjugate gradients [SilcowitzEtAl2010]): with the change d_k of the impulses in sweep k,
  *   beta = |d_k|^2/|d_k-1|^2,   r += beta p,   p = d_k + beta p;   if beta > 1: p = 0
  * in the norm of D^-1 = tr W_aa/3. Impulses may leave their cones between sweeps; each visit returns them. The velocities are extrapolated in the same way,
- * because they are linear in the impulses. Called by automatic.c. */
+ * because they are linear in the impulses. Called by automatic.c, convex.c and penalty_sweeps.c. */
 #ifndef SS_OPTIM_FRICTION_BODY_SWEEPS_H
 #define SS_OPTIM_FRICTION_BODY_SWEEPS_H
 #include "optim/friction/friction_problem.h"

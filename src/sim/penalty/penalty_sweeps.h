@@ -5,7 +5,7 @@
  *   (u + (g0, e0)/dt + r/(k dt^2), r) in C(mu),   M (v - v_free) = H^T r,   u = H v        (friction_problem.h)
  *
  * where v_free is the motion without contact, linearised at the start of the step. Newton's method alone stops at the kinks of this law: with 125 balls it
- * needs 15 iterations, 80 linear solves and 130 evaluations per step, and with 1,000 balls many times more; sweeps need 100 to 250 visits of each contact.
+ * needs 15 iterations, 80 linear solves and 130 evaluations per step, and with 1,000 balls many times more; sweeps visit each contact 150 to 400 times.
  * The guess satisfies the equations of the step up to the tolerance, unless there is restitution, an elliptic cone, or fast rotation. Caller: penalty.c. */
 #ifndef SS_SIM_PENALTY_PENALTY_SWEEPS_H
 #define SS_SIM_PENALTY_PENALTY_SWEEPS_H
