@@ -150,6 +150,26 @@ static void other_scenes_have_no_guess(void **unused)
   assert_no_leak();
 }
 
+/* Bodies at rest that are hit in the step are not at rest. */
+static void impact_on_bodies_at_rest(void **unused)
+{
+  (void)unused;
+  for (int k = 0; k < 2; ++k) {
+    world                 w;
+    penalty_sweeps_result r;
+    char                  ball[200];
+    (void)snprintf(
+        ball, sizeof ball,
+        "  ball: {kind: rigid, material: stone, velocity: [0, 0, %d], shape: {sphere: {center: [-0.85, 0.05, 0.1501], radius: 0.05}}}\n",
+        k == 0 ? -1 : 1);
+    open_pile(boxes(9, "friction: 0.4", 2.0 * DEPTH, 1e-4, ball), &w);
+    assert_ok(penalty_sweeps_guess(&w.p, 1e-3, w.z, &r));
+    assert_true(k == 0 ? r.n_sweeps > 0 && r.norm <= 1e-3 : r.n_sweeps == 0);
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 static double *guess_of_threads(const void *unused, int64_t *n)
 {
   world                 w;
@@ -170,4 +190,5 @@ static void bits_do_not_depend_on_threads(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(guess_satisfies_the_equations), cmocka_unit_test(a_worse_guess_is_not_used),
-          cmocka_unit_test(other_scenes_have_no_guess), cmocka_unit_test(bits_do_not_depend_on_threads))
+          cmocka_unit_test(other_scenes_have_no_guess), cmocka_unit_test(impact_on_bodies_at_rest),
+          cmocka_unit_test(bits_do_not_depend_on_threads))
