@@ -117,13 +117,15 @@ typedef struct {
   int32_t           *position;            /* [n_bodies] number of the body in the order of the islands; -1: no contact */
   int32_t           *island_of, *colour;  /* [n] of each contact */
   int32_t           *order;               /* [n] contacts by island and colour */
+  int64_t           *first_contact;       /* [n_blocks + 1] ranges in order */
   uint64_t          *mask;                /* [n_bodies] colours in use */
   double            *L;                   /* [n_bodies][WIDTH][WIDTH] */
 } setup;
 
 static void setup_free(setup *t)
 {
-  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->up, &t->position, &t->island_of, &t->colour, &t->order, &t->mask, &t->L);
+  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->up, &t->position, &t->island_of, &t->colour, &t->order, &t->first_contact,
+              &t->mask, &t->L);
 }
 
 static void list_touched(setup *t)
@@ -131,6 +133,7 @@ static void list_touched(setup *t)
   for (int64_t i = 0, k = 0; i < t->H->n_cols; ++i)
     while (k <= t->body_of[i]) t->first_dof[k++] = i;
   t->first_dof[t->n_bodies] = t->H->n_cols;
+#pragma omp parallel for schedule(static) if (t->n >= THREADED)
   for (int64_t a = 0; a < t->n; ++a) t->n_touched[a] = touched_bodies(t->H, t->body_of, a, t->touched + 2 * a);
 }
 
@@ -166,15 +169,15 @@ static void colour_contacts(setup *t)
 /* 0: slides, 1: sticks, 2: open in the initial guess. Only blocks with a sliding contact need roots and divisions, and blocks of open contacts are skipped. */
 static int guessed_state(const friction_problem *p, int64_t a, const double *r)
 {
-  const double t = hypot(r[3 * a + 1], r[3 * a + 2]), limit = p->mu[a] * r[3 * a];
-  return !(r[3 * a] > 0.0) ? 2 : t < limit * (1.0 - 1e-6) ? 1 : 0;
+  const double limit = p->mu[a] * r[3 * a] * (1.0 - 1e-6);
+  return !(r[3 * a] > 0.0) ? 2 : r[3 * a + 1] * r[3 * a + 1] + r[3 * a + 2] * r[3 * a + 2] < limit * limit ? 1 : 0;
 }
 
 /* Order the contacts by island, colour and guessed state, ascending by index within; number the bodies in the order of their first contact. */
 static PetscErrorCode order_contacts(sweeps *s, setup *t, const double *r)
 {
   const int64_t n_keys = s->n_islands * (COLOURS + 1);
-  int64_t      *start;
+  int64_t      *start, at = 0;
   PetscFunctionBegin;
   PetscCall(memory_alloc("islands", n_keys + 2, sizeof *start, &start));
   for (int64_t a = 0; a < t->n; ++a) ++start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 2];
@@ -187,13 +190,15 @@ static PetscErrorCode order_contacts(sweeps *s, setup *t, const double *r)
     s->island[i].n_contacts   = start[(i + 1) * (COLOURS + 1)] - start[i * (COLOURS + 1)];
     for (int64_t c = 0; c <= COLOURS; ++c) {
       const int64_t count = start[i * (COLOURS + 1) + c + 1] - start[i * (COLOURS + 1) + c];
-      if (count == 0) continue;
-      if (c < COLOURS) s->n_blocks += (count + LANES - 1) / LANES, s->colour_start[++s->n_colours] = s->n_blocks;
-      else /* a colour for each contact */
-        for (int64_t k = 0; k < count; ++k) s->colour_start[++s->n_colours] = ++s->n_blocks;
+      for (int64_t k = 0; k < count; k += c < COLOURS ? LANES : 1) {
+        t->first_contact[s->n_blocks++] = at + k;
+        if (c == COLOURS || k + LANES >= count) s->colour_start[++s->n_colours] = s->n_blocks; /* c == COLOURS: a colour for each contact */
+      }
+      at += count;
     }
     s->island[i].end_colour = s->n_colours;
   }
+  t->first_contact[s->n_blocks] = at;
   memory_free(&start);
   for (int64_t c = 0; c < t->n_bodies; ++c) t->position[c] = -1;
   for (int64_t k = 0, i = -1; k < t->n; ++k) {
@@ -295,20 +300,17 @@ static void fill_empty_lane(const sweeps *s, contact_block *b, int l)
   b->stick[l] = -1.0;
 }
 
+/* Colours contain consecutive contacts. */
 static void fill_blocks(sweeps *s, const setup *t, const double *r)
 {
-  int64_t k = 0;
-  for (int64_t c = 0; c < s->n_colours; ++c)
-    for (int64_t i = s->colour_start[c]; i < s->colour_start[c + 1]; ++i) {
-      contact_block *b     = s->block + i;
-      const int32_t  first = t->order[k];
-      for (int l = 0; l < LANES; ++l) {
-        fill_empty_lane(s, b, l);
-        const bool is_alone = l > 0 && t->colour[first] == COLOURS;
-        if (k < t->n && !is_alone && t->island_of[t->order[k]] == t->island_of[first] && t->colour[t->order[k]] == t->colour[first])
-          fill_lane(s, t, t->order[k++], r, b, l);
-      }
+#pragma omp parallel for schedule(static) if (t->n >= THREADED)
+  for (int64_t i = 0; i < s->n_blocks; ++i) {
+    const int64_t first = t->first_contact[i], end = t->first_contact[i + 1];
+    for (int l = 0; l < LANES; ++l) {
+      fill_empty_lane(s, s->block + i, l);
+      if (first + l < end) fill_lane(s, t, t->order[first + l], r, s->block + i, l);
     }
+  }
 }
 
 static void sweeps_free(sweeps *s)
@@ -321,10 +323,11 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   const delassus *W = s->p->W;
   setup           t = {.M = delassus_mass(W), .H = delassus_jacobian(W), .body_of = delassus_bodies(W), .n = s->p->n};
   PetscFunctionBegin;
-  t.n_bodies          = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
-  PetscErrorCode code = MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
-                                     ARRAY(t.up, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
-                                     ARRAY(t.order, t.n), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
+  t.n_bodies = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
+  PetscErrorCode code =
+      MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
+                   ARRAY(t.up, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
+                   ARRAY(t.order, t.n), ARRAY(t.first_contact, t.n + 1), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
   if (!code) {
     list_touched(&t);
     s->n_islands = number_islands(&t);
