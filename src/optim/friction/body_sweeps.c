@@ -18,7 +18,7 @@ enum {
   ROOT_STEPS  = 8,    /* Newton steps for the sliding coefficient in a visit; with two, more sweeps are needed */
   CHECK_EVERY = 64,   /* sweeps between exact evaluations of the error; a multiple of */
   FULL_EVERY  = 8,    /* every eighth sweep visits all blocks, the others those with impulses */
-  THREADED    = 2000, /* contacts of an island that is solved by all threads */
+  THREADED    = 500,  /* contacts of an island that is solved by all threads */
   MOST_LEAST  = 500,  /* largest number of sweeps beyond the tolerance */
   MOST_SWEEPS = 20000,
 };
