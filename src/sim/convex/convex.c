@@ -310,6 +310,7 @@ static PetscErrorCode solve_by_passes(convex_attempt *p, const double *guess, st
   sap_result            result;
   int64_t               n_open = 0, n_unsolved;
   PetscFunctionBegin;
+  PetscCall(step_motion_couple(&p->motion));
   const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem              problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known, p->terms, p->motion.front, &columns,
                                       p->motion.is_iterative ? &p->motion.by_products.operator: NULL, guess, p->c->contact_solver };
