@@ -11,21 +11,27 @@
 #include <string.h>
 
 enum {
-  LANES       = 8,    /* contacts of a block: one vector of 512 bits */
-  WIDTH       = 6,    /* unknowns of a body; */
-  STRIDE      = 8,    /* its velocity is one vector */
-  COLOURS     = 64,   /* bits of a mask; contacts of bodies with more contacts are blocks of one contact, in sequence */
-  ROOT_STEPS  = 8,    /* Newton steps for the sliding coefficient in a visit; with two, more sweeps are needed */
-  CHECK_EVERY = 64,   /* sweeps between exact evaluations of the error; a multiple of */
-  FULL_EVERY  = 8,    /* every eighth sweep visits all blocks, the others those with impulses */
-  THREADED    = 500,  /* contacts of an island that is solved by all threads */
-  MOST_LEAST  = 500,  /* largest number of sweeps beyond the tolerance */
+  LANES       = 8,   /* contacts of a block: one vector of 512 bits */
+  WIDTH       = 6,   /* unknowns of a body; */
+  STRIDE      = 8,   /* its velocity is one vector */
+  COLOURS     = 64,  /* bits of a mask; contacts of bodies with more contacts are blocks of one contact, in sequence */
+  ROOT_STEPS  = 8,   /* Newton steps for the sliding coefficient in a visit; with two, more sweeps are needed */
+  CHECK_EVERY = 64,  /* sweeps between exact evaluations of the error; a multiple of */
+  FULL_EVERY  = 8,   /* every eighth sweep visits all blocks, the others those with impulses */
+  THREADED    = 500, /* contacts of an island that is solved by all threads */
+  MOST_LEAST  = 500, /* largest number of sweeps beyond the tolerance */
   MOST_SWEEPS = 20000,
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
 static const double ROUNDING = 1e-6;
-/* The directions are abandoned when |d|^2 grows by more than 5 %. With 1, a fifth more sweeps are needed, with 1.2 they often diverge. */
-static const double GROWTH = 1.05, MOST_BETA = 0.95;
+/* The directions are abandoned when |d|^2 grows by more than 5 %: with 1, a fifth more sweeps are needed. After PATIENCE checks without a smaller error,
+ * when it grows at all; after as many more, always; then again with twice the patience: where sliding contacts keep changing their directions, only sweeps without extrapolation converge. */
+static const double GROWTH[] = {1.05, 1.0, 0.0};
+enum {
+  ACCURATE = 1 /* stage of the sweeps beyond the tolerance: its extrapolation comes closest to the exact solution */,
+  PATIENCE = 12,
+  N_GROWTH = sizeof GROWTH / sizeof *GROWTH
+};
 static const double ROOT =
     1e-4; /* square of the relative change at which an iteration for the sliding coefficient, which converges quadratically, ends */
 static const double TIGHT = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
@@ -586,7 +592,8 @@ static void solve_island(sweeps *s, island *k, member m)
   const int64_t least = least_sweeps(s, k), most = friction_most_iterations(s->o, MOST_SWEEPS);
   const double  tolerance = s->o->tolerance * (1.0 - ROUNDING);
   double        old = 0.0, beta = 0.0, gain = 0.0, best = INFINITY;
-  int64_t       n = 0;
+  int64_t       n       = 0;
+  int           n_worse = 0, stage = 0, patience = PATIENCE; /* checks since the smallest error; stage of GROWTH */
   refresh_island(s, k, m);
   if (m.thread == 0) k->status = FRICTION_ITERATIONS;
   for (;;) {
@@ -594,14 +601,18 @@ static void solve_island(sweeps *s, island *k, member m)
     const bool is_full = n < FULL_EVERY || n % FULL_EVERY == 0;
     sweep_island(s, k, is_full, beta, gain, m, &square, &ratio);
     ++n;
-    beta                = old > 0.0 && square <= GROWTH * old ? fmin(square / old, MOST_BETA) : 0.0;
+    beta                = old > 0.0 && square <= GROWTH[n < least ? ACCURATE : stage] * old ? fmin(square / old, 1.0) : 0.0;
     gain                = beta > 0.0 ? 1.0 : 0.0;
     old                 = square;
     const double wanted = n >= least ? tolerance : TIGHT * tolerance;
     if (!((is_full && ratio <= wanted) || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
     refresh_island(s, k, m);
     const double error = evaluate_error(s, k, m);
-    if (error < best) best = error, store_best(s, k, m);
+    if (error < best) best = error, n_worse = 0, store_best(s, k, m);
+    else if (++n_worse == patience) {
+      n_worse = 0, stage = (stage + 1) % N_GROWTH;
+      if (stage == 0) patience *= 2;
+    }
     if (m.thread == 0) {
       if (error <= wanted) k->status = FRICTION_OK;
       else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;
@@ -658,9 +669,10 @@ PetscErrorCode body_sweeps_solve(const friction_problem *p, const friction_optio
     solve_islands(&s);
     get_impulses(&s, r);
     friction_velocity(p, r, u);
-    out->status = FRICTION_OK;
+    out->status = FRICTION_OK, out->speed = 0.0;
     for (int64_t i = 0; i < s.n_islands; ++i) { /* the worst island */
       out->iterations = s.island[i].iterations > out->iterations ? s.island[i].iterations : out->iterations;
+      out->speed      = !(s.island[i].error <= out->speed) ? s.island[i].error : out->speed; /* keeps NaN */
       if (s.island[i].status != FRICTION_OK && (out->status == FRICTION_OK || s.island[i].status > out->status))
         out->status = s.island[i].status;
     }
