@@ -971,9 +971,11 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
     run_counters_add(&r->counters, dt, &report, retries);
     if (report.unconverged > 0 && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
     body_totals sum;
+    const int   known = warning_list_count(r->scene->warnings);
     PetscCall(scene_totals(r->scene, &sum));
     PetscCall(quality_monitor_end_step(r->monitor, dt, &report, &sum, retries));
     PetscCall(scene_emit(r->scene, run_time(r), dt));
+    if (warning_list_count(r->scene->warnings) > known) log_progress_end(), (void)warning_list_log(r->scene->warnings, known);
     PetscCall(run_write_outputs(r, &report, &sum, retries, timer_now() - begun));
     run_update_limits(r, timer_now() - begun);
     show_step_progress(r, first, last, &report);
