@@ -32,7 +32,8 @@ PetscErrorCode scene_overlaps_create(const overlap_scene *s, body *const *bodies
   o->scene    = *s;
   PetscCall(MEMORY_ALLOC("overlaps", ARRAY(o->shape, n), ARRAY(o->bounded, n), ARRAY(o->unbounded, n), ARRAY(o->is_prepared, n)));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("overlaps", n, sizeof *o->box[k], &o->box[k]));
-  for (int i = 0; i < n; ++i) PetscCall(overlap_shape_create(bodies[i], s->has_thick_fibres, &o->shape[i]));
+  for (int i = 0; i < n; ++i)
+    PetscCall(overlap_shape_create(bodies[i], s->has_thick_fibres, i > 0 ? &o->shape[i - 1] : NULL, &o->shape[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,7 +148,7 @@ static PetscErrorCode prepare_shapes(scene_overlaps *o)
     for (int side = 0; side < 2; ++side) {
       if (o->is_prepared[of[side]]) continue;
       o->is_prepared[of[side]] = true;
-      overlap_shape_prepare_vertices(&o->shape[of[side]]);
+      PetscCall(overlap_shape_prepare_vertices(&o->shape[of[side]]));
     }
     for (int side = 0; side < 2; ++side)
       if (!o->shape[of[1 - side]].is_walls) PetscCall(overlap_shape_prepare_inside(&o->shape[of[side]]));

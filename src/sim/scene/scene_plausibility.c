@@ -323,6 +323,7 @@ static void check_speed(const subject *c, int i)
     if (!may_touch(c, i, j) || (!is_spring(c) && !c->body[j].is_free)) continue;
     if (other < 0) other = i;
     if (c->body[j].size < least) least = c->body[j].size, other = j;
+    if (least <= c->least_size) break; /* no other body is smaller */
   }
   if (other < 0 || !(speed * c->dt > 0.5 * least)) return;
   warning_list_add(c->s->warnings, "fast-body", limited(c, "fast-body", PATH(i)),
