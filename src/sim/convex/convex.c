@@ -622,7 +622,8 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   PetscCall(linear_solver_create(s->comm, CONTACT, &c->contact_solver));
   PetscCall(linear_solver_create(s->comm, NEWTON, &c->newton_solver));
   for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_has_projected_tangent(s->systems[i]);
-  if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
+  if (is_any)
+    PetscCall(memory_alloc("systems", s->n_bodies, sizeof *c->tries_exact, &c->tries_exact)); /* poured bodies become systems later */
   for (int i = 0; i < s->n_systems && is_any; ++i) c->tries_exact[i] = mpm_domain_has_projected_tangent(s->systems[i]);
   c->sap           = c->options->sap;
   c->sap.tolerance = sap_tolerance(&c->sap);

@@ -15,6 +15,7 @@ static const rigid_body *grain(const measure_moment *now, const measure *k, int 
   const measure_box *box = k->spec->within;
   if (k->bodies.n > 0 && !body_range_has(k->bodies, i)) return NULL;
   const rigid_body *b = rigid_body_dynamic(now->scene->bodies[i].body);
+  if (b && b->base.is_waiting) return NULL;
   for (int q = 0; box && b && q < 3; ++q)
     if (!(b->c[q] >= box->min[q] && b->c[q] <= box->max[q])) return NULL;
   return b;
@@ -235,7 +236,7 @@ PetscErrorCode measure_packing_fraction(const measure_moment *now, measure *k, d
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) {
     const rigid_body *b = k->bodies.n == 0 || body_range_has(k->bodies, i) ? rigid_body_dynamic(s->bodies[i].body) : NULL;
-    if (!b) continue;
+    if (!b || b->base.is_waiting) continue;
     PetscCall(memory_reserve("packing", 3 * b->n_vertices, sizeof *x, &n_x, &x));
     sum += volume_in_box(b, k->spec->within, x);
   }
