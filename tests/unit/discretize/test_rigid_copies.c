@@ -232,26 +232,63 @@ static void test_file(void **state)
   unlink(poses);
 }
 
+/* Releases at 1, 1.4 and 1.8 s fill the region with other random numbers; the first one at 0 s does not wait. */
+static void test_pour(void **state)
+{
+  (void)state;
+  char text[500];
+  expand_well("{" BOX ", copies: {arrangement: lattice, jitter: 1, gap: 0.1, sizes: {uniform: [0.5, 0.9]}, orientation: random, "
+              "pour: {start: 1, end: 2, every: 0.4}, region: {box: {min: [0, 0, 0], max: [8, 4, 4]}}}}");
+  assert_int_equal(n, 6);
+  for (int i = 0; i < 6; ++i) {
+    assert_true(copy[i]->is_waiting);
+    assert_close(at(i)->release, 1.0 + 0.4 * (i / 2), 1e-15);
+    assert_true(i < 2 || at(i)->c[0] != at(i - 2)->c[0]);
+    assert_true(i < 2 || at(i)->q[0] != at(i - 2)->q[0]);
+    assert_true(i < 2 || at(i)->mass != at(i - 2)->mass);
+  }
+  assert_string_equal(at(5)->base.name, "b.6");
+  drop();
+  close(mkstemp(temporary_name(poses, "")));
+  write_file(poses, "x,y,z\n1,2,3\n4,5,6\n");
+  snprintf(text, sizeof text, "{" BOX ", copies: {arrangement: file, file: %s, pour: {end: 0.2, every: 0.1}}}", poses);
+  expand_well(text);
+  unlink(poses);
+  assert_int_equal(n, 4);
+  for (int i = 0; i < 4; ++i) {
+    assert_true(copy[i]->is_waiting == (i >= 2));
+    assert_close(at(i)->release, i < 2 ? 0.0 : 0.1, 1e-15);
+    assert_close(at(i)->c[1], i % 2 ? 5.0 : 2.0, 0.0);
+  }
+  drop();
+}
+
 static void test_errors(void **state)
 {
 #define REGION "region: {box: {min: [0, 0, 0], max: [9, 9, 9]}}"
   static const struct {
     const char *copies, *message;
-  } bad[] = {{"arrangement: lattice", "missing required key \"region\""},
-             {"arrangement: file", "missing required key \"file\""},
-             {"arrangement: random, " REGION, "missing required key \"count\" or \"packing\""},
-             {"arrangement: random, count: 1, packing: 0.1, " REGION, "copies.packing: cannot be given together with count"},
-             {"arrangement: lattice, count: 1000, " REGION,
-              "copies.count: arrangement: lattice found positions for 108 of 1000 bodies; enlarge the region"},
-             {"arrangement: random, packing: 0.5, " REGION,
-              "bodies; enlarge the region, or reduce the packing or the gap, or use arrangement: lattice"},
-             {"arrangement: lattice, region: {sphere: {center: [0, 0, 0], radius: 0.9}}",
-              "copies.region: has no room for a body of 1 x 2 x 3 m; enlarge it"},
-             {"arrangement: lattice, region: {plane: {normal: [0, 0, 1]}}", "copies.region: has no volume"},
-             {"arrangement: lattice, sizes: {log_normal: [1, 0.1]}, " REGION, "copies.sizes: missing required key \"limits\""},
-             {"arrangement: lattice, sizes: {uniform: [2, 1]}, " REGION, "copies.sizes.uniform: the smallest size, 2"},
-             {"arrangement: lattice, " REGION "}, anchors: [{point: [0, 0, 0], stiffness: 1}], velocity: [0, 0, 0",
-              "bodies.b.anchors: not supported with copies"}};
+  } bad[] = {
+      {"arrangement: lattice", "missing required key \"region\""},
+      {"arrangement: file", "missing required key \"file\""},
+      {"arrangement: random, " REGION, "missing required key \"count\" or \"packing\""},
+      {"arrangement: random, count: 1, packing: 0.1, " REGION, "copies.packing: cannot be given together with count"},
+      {"arrangement: lattice, count: 1000, " REGION,
+       "copies.count: arrangement: lattice found positions for 108 of 1000 bodies; enlarge the region"},
+      {"arrangement: random, packing: 0.5, " REGION,
+       "bodies; enlarge the region, or reduce the packing or the gap, or use arrangement: lattice"},
+      {"arrangement: lattice, region: {sphere: {center: [0, 0, 0], radius: 0.9}}",
+       "copies.region: has no room for a body of 1 x 2 x 3 m; enlarge it"},
+      {"arrangement: lattice, region: {plane: {normal: [0, 0, 1]}}", "copies.region: has no volume"},
+      {"arrangement: lattice, sizes: {log_normal: [1, 0.1]}, " REGION, "copies.sizes: missing required key \"limits\""},
+      {"arrangement: lattice, sizes: {uniform: [2, 1]}, " REGION, "copies.sizes.uniform: the smallest size, 2"},
+      {"arrangement: lattice, pour: {start: 2, end: 2, every: 1}, " REGION, "copies.pour: its end, 2 s, is not after its start, 2 s"},
+      {"arrangement: lattice, pour: {end: 1, every: 1.0e-7}, " REGION, "copies.pour: the releases have more than 100000000 bodies"},
+      {"arrangement: lattice, " REGION
+       ", pour: {end: 1, every: 1}}, anchors: [], velocity: [0, 0, 0], contact_surface: mesh, force: [0, 0, 0",
+       "copies.pour: not supported with contact_surface: mesh"},
+      {"arrangement: lattice, " REGION "}, anchors: [{point: [0, 0, 0], stiffness: 1}], velocity: [0, 0, 0",
+       "bodies.b.anchors: not supported with copies"}};
   (void)state;
   for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
     char text[600];
@@ -264,4 +301,4 @@ static void test_errors(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_sizes), cmocka_unit_test(test_orientation), cmocka_unit_test(test_packing),
-          cmocka_unit_test(test_file), cmocka_unit_test(test_errors))
+          cmocka_unit_test(test_file), cmocka_unit_test(test_pour), cmocka_unit_test(test_errors))
