@@ -295,5 +295,70 @@ static void test_elliptic_friction(void **state)
     }
 }
 
+/* One step in which the upper cube is pulled by 0.2 mm along x; its friction springs are then known. */
+static void stretch(world *w)
+{
+  double v[N] = {0.02};
+  begin(w, 0.05, DEPTH);
+  penalty_rows_evaluate(w->rows, v);
+  v3_axpy(w->end[0].c, DT, v);
+  assert_ok(penalty_rows_end(w->rows, w->end));
+}
+
+/* A quarter turn of both cubes as one body turns the forces of their friction springs, and creates no contact. */
+static void test_springs_turn_with_the_bodies(void **state)
+{
+  (void)state;
+  world           w;
+  contact_points  points     = {0};
+  contact_forces  forces     = {0};
+  contact_summary sum        = {0};
+  const double    quarter[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  double          v[N] = {0.0}, g[N], max_f_n = 0.0, max_excess = 0.0;
+  int64_t         p = 0;
+  open_world(&w);
+  stretch(&w);
+  w.frames[0] = mock_frame((const double[3]){-0.03, 0.05 + 2e-4, 0.2 - DEPTH}, 0);
+  w.frames[1] = mock_frame((const double[3]){0.0, 0.0, 0.0}, 2);
+  for (int i = 0; i < 2; ++i) m3_copy(w.frames[i].R, quarter);
+  memcpy(w.end, w.frames, sizeof w.end);
+  const rows_step step = {
+      .frames = w.frames, .end = w.end, .dt = DT, .gravity = {0, 0, -9.81}, .margin = 0.01, .length = 0.2, .n_blocks = N_BLOCKS};
+  assert_ok(penalty_rows_begin(w.rows, &step));
+  evaluate(&w, v, g, false);
+  assert_close(g[0], 0.0, 1e-11);
+  assert_close(g[1], DT * CORNERS * STIFFNESS * 2e-4, 1e-11);
+  assert_close(g[2], -DT * CORNERS * STIFFNESS * DEPTH, 1e-11);
+  assert_balance(&w, g);
+  penalty_rows_evaluate(w.rows, v);
+  assert_ok(contact_points_reserve(&points, CORNERS));
+  assert_ok(penalty_rows_report(w.rows, w.end, &points, &forces, &p, &sum, &max_f_n, &max_excess));
+  assert_close(sum.start_energy, 0.0, 0.0);
+  contact_points_destroy(&points);
+  contact_forces_destroy(&forces);
+  close_world(&w);
+}
+
+/* Lagged contact: the force of the cubes at rest, for any velocity. Lagged friction: that of the friction springs at rest, and the normal force at the velocity. */
+static void test_schemes(void **state)
+{
+  (void)state;
+  for (int scheme = CONTACT_LAGGED_FRICTION; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) {
+    world  w;
+    double v[N] = {1.0, -0.5, -0.1}, g[N];
+    open_world(&w);
+    stretch(&w);
+    penalty_rows_set_scheme(w.rows, (contact_scheme)scheme);
+    begin(&w, 0.05 + 2e-4, DEPTH);
+    evaluate(&w, v, g, false);
+    assert_close(g[0], DT * CORNERS * STIFFNESS * 2e-4, 1e-11);
+    assert_close(g[1], 0.0, 1e-11);
+    assert_close(g[2], -DT * CORNERS * STIFFNESS * (DEPTH + (scheme == CONTACT_LAGGED_FRICTION ? 1e-3 : 0.0)), 1e-11);
+    assert_balance(&w, g);
+    close_world(&w);
+  }
+}
+
 TEST_MAIN(cmocka_unit_test(test_forces), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_memory),
-          cmocka_unit_test(test_report_of_sliding), cmocka_unit_test(test_elliptic_friction))
+          cmocka_unit_test(test_report_of_sliding), cmocka_unit_test(test_elliptic_friction),
+          cmocka_unit_test(test_springs_turn_with_the_bodies), cmocka_unit_test(test_schemes))
