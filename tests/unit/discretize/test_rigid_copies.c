@@ -126,6 +126,21 @@ static void check_size(const char *form, const char *larger, double s)
     for (int k = 0; one->polyhedron && k < 3 * one->polyhedron->n_corners; ++k)
       assert_close(one->polyhedron->x[k], two->polyhedron->x[k], 1e-12);
   }
+  int64_t     n_blocks, seen = 0;
+  step_status status = {0};
+  assert_ok(copy[0]->ops->begin_step(copy[0], 0.0, 0.1, &n_blocks, &status));
+  for (int64_t i = 0; i < copy[0]->ops->n_clusters(copy[0]); ++i) { /* spheres around the vertices, no larger than necessary */
+    double  center[3], radius, x[3], arm[3], most = 0.0;
+    int64_t first, end;
+    copy[0]->ops->cluster(copy[0], i, center, &radius, &first, &end);
+    for (int64_t k = first; k < end; ++k, ++seen) {
+      copy[0]->ops->point(copy[0], k, x);
+      v3_sub(arm, x, center);
+      most = fmax(most, v3_norm(arm));
+    }
+    assert_close(radius, most, 1e-12);
+  }
+  assert_int_equal(seen, b->n_vertices);
   rigid_body_destroy(&whole);
   document_destroy(&other);
   drop();
@@ -281,7 +296,7 @@ static void test_lattice_cells(void **state)
   drop();
   /* with the largest shifts boxes stay apart and in the region */
   expand_well("{" BOX ", copies: {arrangement: lattice, jitter: 1, gap: 0.5, count: 27, sizes: {uniform: [0.3, 1]}, seed: 5, region: {box: "
-                      "{min: [0, 0, 0], "
+              "{min: [0, 0, 0], "
               "max: [4.5, 7.5, 10.5]}}}}");
   assert_int_equal(n, 27);
   double most = 0.0;
