@@ -249,6 +249,23 @@ static void impossible_states_are_visible(void **state)
   }
   field_table_destroy(&t);
   mpm_domain_destroy(&d);
+  /* a liquid, whose formula gives a number */
+  material *water;
+  assert_ok(material_from_text("tait_liquid", "density: 1000 kappa: 1e5 gamma: 7 ", &water));
+  d = fixture_cloud(water, 1, 40, 0.1, MPM_QUADRATIC, apic, no_gravity);
+  p = d->bodies.particles[0];
+  assert_ok(field_table_create(&t));
+  assert_ok(d->base.ops->fields(&d->base, t));
+  for (int64_t i = 0; i < p->n; ++i)
+    for (int k = 0; k < 9; ++k) p->F[k][i] = k % 4 == 0;
+  p->F[8][BAD] = -1.0;
+  g            = field_table_group(t, 0);
+  assert_ok(g->refresh(g->context));
+  for (int64_t i = 0; i < BAD; ++i) assert_close(p->pressure[i], 0.0, 1e-9);
+  assert_true(isnan(p->pressure[BAD]));
+  field_table_destroy(&t);
+  mpm_domain_destroy(&d);
+  material_destroy(&water);
   assert_no_leak();
 }
 
