@@ -424,8 +424,9 @@ static void folded_sheet(void **unused)
 static void sides_are_stored(void **unused)
 {
   (void)unused;
-  const double  at[4][3] = {{0.013, 0.007, -0.01}, {0.1, 0.1, -0.01}, {0.013, 0.201, -0.01}, {0.201, 0.201, -0.01}}, R[9] = {0.96, -0.28, 0.0, 0.28, 0.96, 0.0, 0.0, 0.0, 1.0};
-  surface_sides sides = {0};
+  const double at[4][3] = {{0.013, 0.007, -0.01}, {0.1, 0.1, -0.01}, {0.013, 0.201, -0.01}, {0.201, 0.201, -0.01}},
+               R[9]     = {0.96, -0.28, 0.0, 0.28, 0.96, 0.0, 0.0, 0.0, 1.0};
+  surface_sides sides   = {0};
   int32_t       side[MAX];
   int64_t       n_stored = 0;
   for (int k = 0; k < 4; ++k) { /* over a face, a vertex, the border, a corner */
