@@ -28,6 +28,8 @@ static double box_volume(const measure_box *box)
 /* ==== contact network ==== */
 
 static const double PARALLEL = 0.9; /* smallest cosine of the angle between two normals of one contact */
+static const double NEGLIGIBLE =
+    1e-9; /* share of the largest force below which a force is a rounding error: bodies that touch without load are no contact */
 
 /* Contacts of different bodies, ascending by pair. */
 typedef struct {
@@ -61,13 +63,16 @@ static PetscErrorCode network_create(const contact_points_view *p, network *w)
   PetscFunctionBegin;
   *w = (network){0};
   PetscCall(MEMORY_ALLOC("contact network", ARRAY(w->key, p->n), ARRAY(w->point, p->n)));
+  double largest = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const uint64_t a = (uint32_t)p->source_body[i], b = (uint32_t)p->object_body[i];
     w->key[i] = a < b ? a << 32 | b : b << 32 | a;
+    largest   = fmax(largest, v3_norm(p->force + 3 * i));
   }
   PetscCall(sort_keys(p->n, 64, w->key, w->point));
   for (int64_t i = 0; i < p->n; ++i) {
     const uint64_t key = w->key[i];
+    if (v3_norm(p->force + 3 * (int64_t)w->point[i]) < NEGLIGIBLE * largest) continue;
     if (key >> 32 == (key & UINT32_MAX) || is_in_network(p, w, key, w->point[i])) continue;
     w->key[w->n] = key, w->point[w->n++] = w->point[i];
   }

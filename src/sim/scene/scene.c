@@ -243,6 +243,8 @@ static PetscErrorCode build_rigid_table(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+enum { MANY_RIGID = 256 };
+
 /* Collect the systems with unknowns, kind by kind, and the fields of all bodies. */
 static PetscErrorCode build_systems(scene *s)
 {
@@ -258,6 +260,8 @@ static PetscErrorCode build_systems(scene *s)
       s->length_scale            = fmin(s->length_scale, system->ops->length(system));
     }
   if (!isfinite(s->length_scale)) s->length_scale = 1.0;
+  s->has_many_rigid = s->n_systems >= MANY_RIGID;
+  for (int i = 0; i < s->n_systems; ++i) s->has_many_rigid = s->has_many_rigid && s->systems[i]->ops->points == POINT_RIGID;
   PetscCall(field_table_create(&s->fields));
   PetscCall(build_rigid_table(s));
   PetscCall(rigid_table_fields(s->rigid, s->fields));
@@ -398,15 +402,22 @@ body_range scene_find_bodies(const scene *s, const char *name)
 
 /* --- during the run -------------------------------------------------------------------------------------------------- */
 
+static void evaluate_frame(const scene *s, int i, double t, double dt, const double *v, rigid_frame *frames)
+{
+  const scene_body *b      = &s->bodies[i];
+  const body       *system = body_system(b->body);
+  b->body->ops->frame(b->body, t, dt, v ? v + 3 * (system ? system->first_block : 0) : NULL, &frames[b->frame]);
+}
+
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < s->n_bodies; ++i) {
-    const scene_body *b = &s->bodies[i];
-    if (b->frame < 0) continue;
-    const body *system = body_system(b->body);
-    b->body->ops->frame(b->body, t, dt, v ? v + 3 * (system ? system->first_block : 0) : NULL, &frames[b->frame]);
-  }
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (s->bodies[i].frame >= 0 && !(s->has_many_rigid && body_system(s->bodies[i].body))) evaluate_frame(s, i, t, dt, v, frames);
+  if (!s->has_many_rigid) PetscFunctionReturn(PETSC_SUCCESS);
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (s->bodies[i].frame >= 0 && body_system(s->bodies[i].body)) evaluate_frame(s, i, t, dt, v, frames);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

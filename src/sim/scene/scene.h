@@ -33,7 +33,8 @@ struct scene {
   /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. */
   int                 n_systems;
   body              **systems;
-  struct rigid_table *rigid; /* state of all dynamic rigid bodies, rigid_table.h */
+  bool                has_many_rigid; /* the systems are many rigid bodies: loops over them may use all threads */
+  struct rigid_table *rigid;          /* state of all dynamic rigid bodies, rigid_table.h */
   /* Data for contact detection. */
   int             n_frames, n_sources, n_objects;
   contact_source *sources;

@@ -135,7 +135,7 @@ static void a_hub_has_more_contacts_than_colours(void **state)
   assert_ok(sparse_rows_from_triplets("Jacobian", 3 * N, (N + 1) * SIZE, nz, row, col, value, H));
   memory_free(&row), memory_free(&col), memory_free(&value);
   for (int64_t a = 0; a < N; ++a) v3_set(p.scene.q + 3 * a, -1.0, 0.0, 0.0);
-  pile_finish(1e-7, &p);
+  pile_finish(1e-5, &p);
   assert_int_equal(solve(&p, 0).status, FRICTION_OK);
   assert_solved(&p);
   pile_destroy(&p);
@@ -202,7 +202,7 @@ static void islands_are_independent(void **state)
   pile one, two, both = {0};
   (void)state;
   pile_create(11, 40, 44, 0.5, 1e-6, &one);
-  pile_create(12, 30, 36, 0.3, 1e-6, &two);
+  pile_create(12, 20, 24, 0.3, 1e-6, &two);
   contact_scene *s = &both.scene;
   *s               = (contact_scene){.n = one.scene.n + two.scene.n};
   join(&one.scene.M, &two.scene.M, &s->M), join(&one.scene.H, &two.scene.H, &s->H);
