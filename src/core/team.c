@@ -11,7 +11,7 @@
  * weak, because other BLAS libraries do not have this function. */
 extern void openblas_set_num_threads(int n) __attribute__((weak));
 
-enum { LANES = 32, PARALLEL_CHUNKS = 16 }; /* fewer chunks are summed serially: starting a team takes longer */
+enum { MOST_SPINS = 2000, LANES = 32, PARALLEL_CHUNKS = 16 }; /* fewer chunks are summed serially: starting a team takes longer */
 
 void team_set_threads(int n)
 {
@@ -21,6 +21,18 @@ void team_set_threads(int n)
 }
 
 int team_threads(void) { return omp_get_max_threads(); }
+
+void team_barrier_wait(team_barrier *b, int n)
+{
+  const unsigned phase = atomic_load_explicit(&b->phase, memory_order_acquire);
+  if (atomic_fetch_add_explicit(&b->n_waiting, 1, memory_order_acq_rel) == n - 1) {
+    atomic_store_explicit(&b->n_waiting, 0, memory_order_relaxed);
+    atomic_store_explicit(&b->phase, phase + 1, memory_order_release);
+    return;
+  }
+  for (int k = 0; atomic_load_explicit(&b->phase, memory_order_acquire) == phase; ++k)
+    if (k >= MOST_SPINS) sched_yield(); /* more threads than processors */
+}
 
 /* Parallel regions of one thread. gcc compiles a parallel region into a call of GOMP_parallel(f, data, n, flags); n = 0: default number of threads. For
  * one thread libgomp allocates a team, makes a system call at its end, and frees the team. A step of a ball on a plane has 110 regions, and these calls

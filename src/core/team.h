@@ -4,6 +4,7 @@
  * in index order. */
 #ifndef SS_CORE_TEAM_H
 #define SS_CORE_TEAM_H
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum { TEAM_CHUNK = 4096 }; /* items per chunk of the reductions below */
@@ -15,6 +16,14 @@ int  team_threads(void);
 int team_place_cpus(int most, int *cpu);
 /* Undo this binding: the calling thread, and processes that it starts by exec or fork, may use the CPUs of all places. */
 void team_leave_place(void);
+
+/* A barrier for phases of microseconds: one of OpenMP takes longer than the phases, and on a busy machine much longer. Initial value: zeros. */
+typedef struct {
+  _Alignas(64) atomic_int n_waiting;
+  atomic_uint phase;
+} team_barrier;
+/* Wait until n threads have called this function. */
+void team_barrier_wait(team_barrier *b, int n);
 
 static inline int64_t team_chunks(int64_t n) { return (n + TEAM_CHUNK - 1) / TEAM_CHUNK; }
 

@@ -45,7 +45,36 @@ awk -F, 'NR > 1 && $3 != 0 { exit 1 }' "$work/whole/measure/side.csv" && awk -F,
 awk -F, 'END { exit !($3 > 1) }' "$work/whole/measure/z.csv" || fail "the balls have no contacts"
 pass "pairs and measures refer to all copies"
 
+# Predicted memory against the peak of all arrays: 500 balls with about 1000 contacts, and the arrays of a job with few bodies.
+cat >"$work/memory.yaml" <<'END'
+stickslip: 1
+name: memory
+formulation: exact
+time: {end: 0.02, step: 0.005}
+materials: {m: {model: rigid, density: 1000}}
+bodies:
+  balls: {kind: rigid, material: m, shape: {sphere: {center: [0, 0, 0], radius: 0.05}}, copies: {arrangement: lattice, count: 500, region: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}}
+  box: {kind: static, shape: {container: {min: [0, 0, 0], max: [1, 1, 2], open: [top]}}}
+contact: {friction: 0.5, stiffness: 1.0e5}
+END
+for f in exact penalty; do
+  status 0 "$program" check "$work/memory.yaml" --set formulation=$f
+  each=$(sed -n 's/^  memory of arrays: \([0-9.]*\) kB per rigid body, about \([0-9.]*\) kB per contact.*/\1 \2/p' "$work/out")
+  peak=""
+  for n in 1 500; do
+    rm -rf "$work/whole"
+    status 0 "$program" run "$work/memory.yaml" --set formulation=$f --set bodies.balls.copies.count=$n --out "$work/whole" --threads 1 --no-picture
+    peak="$peak $(sed -n 's/.*memory of the process, \([0-9.]*\) MB.*/\1/p' "$work/whole/summary.txt")"
+  done
+  echo "$each $peak $(whole_column contacts | sort -n | tail -1)" |
+    awk '{ ratio = 1e-3 * (500 * $1 + $5 * $2) / ($4 - $3); exit !(ratio > 0.75 && ratio < 1.35) }' ||
+    fail "$f: memory per body and contact: $each $peak"
+done
+pass "check predicts the memory per body and per contact"
+
 # More than 128 contacts: the default tolerance of piles, for moving bodies under both formulations.
+# More than 128 contacts: the default tolerance of piles, for moving bodies under both formulations. So many bodies and contacts are distributed over
+# threads.
 cat >"$work/bed.yaml" <<'END'
 stickslip: 1
 name: bed
@@ -58,8 +87,8 @@ bodies:
     material: glass
     shape: {sphere: {center: [0, 0, 0], radius: 0.05}}
     velocity: [0.3, 0, -0.5]
-    copies: {arrangement: lattice, gap: 0.004, jitter: 1, count: 125, region: {box: {min: [0, 0, 0], max: [0.525, 0.525, 0.525]}}}
-  box: {kind: static, shape: {container: {min: [0, 0, 0], max: [0.525, 0.525, 0.6], open: [top]}}}
+    copies: {arrangement: lattice, gap: 0.004, jitter: 1, count: 343, region: {box: {min: [0, 0, 0], max: [0.735, 0.735, 0.735]}}}
+  box: {kind: static, shape: {container: {min: [0, 0, 0], max: [0.735, 0.735, 0.8], open: [top]}}}
 contact: {friction: 0.5}
 output: {checkpoint: 0.04, keep: 10}
 END
@@ -67,7 +96,7 @@ for f in exact convex; do
   rm -rf "$work/whole" "$work"/threads*
   runs_alike_on_threads "$work/bed.yaml" --set formulation=$f
   resumes_from_everywhere
-  whole_column contacts | awk '$1 > 128 { n++ } END { exit !(n > 5) }' || fail "$f: fewer than 128 contacts"
+  whole_column contacts | awk '$1 > 500 { n++ } END { exit !(n > 5) }' || fail "$f: fewer than 500 contacts"
 done
 whole_column contact_unconverged | awk '$1 > 0 { exit 1 }' || fail "convex: a step violates the law of Coulomb"
 rm -rf "$work/whole"

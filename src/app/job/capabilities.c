@@ -62,7 +62,7 @@ static void visit_solver(const scene_formulation *f, document_node *root, diagno
   }
 }
 
-/* Follow the names of `path` from `node`, through every entry of lists, to the key: report it (d), or remove it (d NULL). */
+/* Follow the names of `path` from `node`, through every entry of lists, to the key: report it (d), or remove it (d NULL). The name * is every key. */
 static void visit_key(document_node *node, const char *path, const char *at, const char *message, diagnostics *d)
 {
   char         name[64], here[220];
@@ -72,14 +72,15 @@ static void visit_key(document_node *node, const char *path, const char *at, con
     snprintf(here, sizeof here, "%.150s[%d]", at, i);
     visit_key(node->value[i], path, here, message, d);
   }
+  const bool is_any = length == 1 && *path == '*';
   for (int i = 0; i < node->n && node->kind == DOCUMENT_MAPPING; ++i) {
-    if (strncmp(node->key[i], path, length) != 0 || node->key[i][length] != '\0') continue;
+    if (!is_any && (strncmp(node->key[i], path, length) != 0 || node->key[i][length] != '\0')) continue;
     snprintf(name, sizeof name, "%s", node->key[i]);
     snprintf(here, sizeof here, "%.150s%s%.60s", at, *at ? "." : "", name);
     if (dot) visit_key(node->value[i], dot + 1, here, message, d);
     else if (d) diagnostics_add(d, node->value[i]->mark, here, "%s", message);
     else document_remove(node, i);
-    return;
+    if (!is_any) return;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
+#include "sim/scene/fallen_bodies.h"
 #include "sim/scene/scene_overlaps.h"
 #include "sim/scene/scene_size.h"
 
@@ -74,6 +75,7 @@ static const char *const work_keys[] = {"bodies.*.motion",
                                         "bodies.*.force",
                                         "bodies.*.torque",
                                         "bodies.*.pour",
+                                        "bodies.*.copies.pour",
                                         "bodies.*.trajectory",
                                         "bodies.*.anchors",
                                         "bodies.*.links.*.force",
@@ -356,6 +358,17 @@ static const char *name_of(const scene *s, int64_t number)
   return number < s->n_bodies ? s->bodies[number].name : s->systems[number - s->n_bodies]->name;
 }
 
+static void warn_of_fallen(const scene *s, int i)
+{
+  char path[300];
+  snprintf(path, sizeof path, "bodies.%s", scene_shared_name(s, i));
+  warning_list_add(
+      s->warnings, "unsupported-body", path,
+      "%s has fallen out of the scene: it is below everything that could stop it; close the hole, or ignore this warning if it is "
+      "intended",
+      s->bodies[i].name);
+}
+
 PetscErrorCode quality_monitor_end_step(quality_monitor *m, double dt, const step_report *report, const body_totals *sum,
                                         int64_t n_halvings)
 {
@@ -372,6 +385,7 @@ PetscErrorCode quality_monitor_end_step(quality_monitor *m, double dt, const ste
   *m->friction_work += report->contact.friction_work_done;
   *m->correction_work += o->correction_work + report->contact.correction_work;
   if (!*m->external_work) add_energy(m, sum, report->contact.start_energy, contact_energy(m, report), dt);
+  (void)fallen_bodies_count(m->scene, warn_of_fallen);
   PetscCall(quality_monitor_store_warnings(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -406,6 +420,7 @@ PetscErrorCode quality_monitor_result(const quality_monitor *m, int64_t n_steps,
                        .energy_increase        = has ? *m->increase : NAN,
                        .energy_increase_ratio  = has ? *m->increase / exchanged : NAN,
                        .energy_not_checked     = m->external_work,
+                       .fallen_bodies          = fallen_bodies_count(s, NULL),
                        .relaxation_steps       = *m->relaxations > 0 ? (double)*m->relaxations : NAN,
                        .remaining_velocity     = *m->relaxations > 0 ? *m->remaining_velocity : NAN,
                        .step_halvings          = *m->halvings,

@@ -123,7 +123,7 @@ struct run {
   run_counters     counters;    /* counters since this start or resume */
   run_limits       limits;
   bool             is_changed; /* the job differs from that of the previous start */
-  int64_t          max_steps;
+  int64_t          max_steps, memory_before;
   int              history_groups; /* of the columns of history.csv */
 };
 
@@ -971,9 +971,11 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
     run_counters_add(&r->counters, dt, &report, retries);
     if (report.unconverged > 0 && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
     body_totals sum;
+    const int   known = warning_list_count(r->scene->warnings);
     PetscCall(scene_totals(r->scene, &sum));
     PetscCall(quality_monitor_end_step(r->monitor, dt, &report, &sum, retries));
     PetscCall(scene_emit(r->scene, run_time(r), dt));
+    if (warning_list_count(r->scene->warnings) > known) log_progress_end(), (void)warning_list_log(r->scene->warnings, known);
     PetscCall(run_write_outputs(r, &report, &sum, retries, timer_now() - begun));
     run_update_limits(r, timer_now() - begun);
     show_step_progress(r, first, last, &report);
@@ -1012,10 +1014,11 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   run *r __attribute__((cleanup(run_destroy))) = NULL; /* freed on every path that does not pass it to the caller */
   *out                                         = NULL;
   PetscCall(memory_alloc("run", 1, sizeof *r, &r));
-  r->job       = *j;
-  *j           = NULL;
-  r->max_steps = options->max_steps;
-  r->is_strict = options->is_strict || r->job->quality == JOB_QUALITY_STRICT;
+  r->job           = *j;
+  *j               = NULL;
+  r->memory_before = memory_live();
+  r->max_steps     = options->max_steps;
+  r->is_strict     = options->is_strict || r->job->quality == JOB_QUALITY_STRICT;
   if (options->dir) snprintf(r->dir, sizeof r->dir, "%s", options->dir);
   else snprintf(r->dir, sizeof r->dir, "run/%s", r->job->scene.name);
   snprintf(r->checkpoint_dir, sizeof r->checkpoint_dir, "%s/checkpoints", r->dir);
@@ -1224,6 +1227,8 @@ void run_destroy(run **r)
   job_destroy(&(*r)->job);
   memory_free(r);
 }
+
+int64_t run_memory_before(const run *r) { return r->memory_before; }
 
 int64_t run_steps(const run *r) { return r->counters.n_steps; }
 

@@ -45,7 +45,8 @@ exit_code run_finished_code(const run *r);
 /* Step until the end time, a condition of until:, max_steps, a failed step, a signal (core/stop.h) or the end of the SLURM allocation.
  * Writes all outputs. *code: exit code of the program. */
 PetscErrorCode run_loop(run *r, exit_code *code);
-int64_t        run_steps(const run *r); /* steps done by run_loop */
+int64_t        run_memory_before(const run *r); /* size of all arrays before run_build, memory_live() [byte] */
+int64_t        run_steps(const run *r);         /* steps done by run_loop */
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
 const job     *run_job(const run *r);   /* with all values of `auto` resolved */

@@ -4,6 +4,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 #include "discretize/particles/particles.h"
+#include "discretize/rigid/rigid_body.h"
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/hybrid/hybrid_keys.h"
 #include "sim/step/solver_options.h"
@@ -27,14 +28,24 @@
 typedef struct {
   const char *formulation;
   double      memory_factor, step_seconds, unit_seconds;
+  double      body_bytes, contact_bytes; /* work arrays of a step, see below; 0: unknown */
 } rate;
-static const rate rates[]         = {{"penalty", 7.0, 5e-4, 8.5e-6},
-                                     {"exact", 2.0, 5e-4, 1.2e-5},
-                                     {"convex", 10.0, 5e-4, 7e-5},
-                                     {"hybrid", 2.0, 5e-4, 5.5e-6},
-                                     {"monolith", 8.0, 1e-2, 1.85e-5}};
-static const rate impulse_rates[] = {{"hybrid", 2.0, 5e-4, 6e-6}, {"hybrid", 2.0, 5e-4, 2.3e-5}}; /* contact: impulses; [1]: with gravity */
-static const double program_memory = 45e6;                                                        /* [byte] of a run with few bodies */
+static const rate rates[]         = {{"penalty", 7.0, 5e-4, 8.5e-6, 1.0e3, 2.9e3},
+                                     {"exact", 2.0, 5e-4, 1.2e-5, 6.2e3, 4.0e3},
+                                     {"convex", 10.0, 5e-4, 7e-5, 6.2e3, 2.2e4},
+                                     {"hybrid", 2.0, 5e-4, 5.5e-6, 0.0, 0.0},
+                                     {"monolith", 8.0, 1e-2, 1.85e-5, 0.0, 0.0}};
+static const rate impulse_rates[] = {{"hybrid", 2.0, 5e-4, 6e-6, 0.0, 0.0},
+                                     {"hybrid", 2.0, 5e-4, 2.3e-5, 0.0, 0.0}}; /* contact: impulses; [1]: with gravity */
+/* body_bytes, contact_bytes: peak of all arrays in 4 steps of a lattice of balls in a box, 1,000 and 3,000 balls, without contacts and with 2.2 contacts per
+ * ball (November 2026, x86-64):
+ *   exact     9.8 kB per ball, of which 3.6 kB exist at the start; 18.4 kB with contacts
+ *   penalty   4.6 kB per ball, of which 3.6 kB exist at the start; 11.0 kB with contacts
+ *   convex    9.7 kB per ball, of which 3.6 kB exist at the start; 22 kB per contact (1,000 balls), 54 kB (3,000 balls, with the factor) */
+static const double program_memory = 45e6; /* [byte] of a run with few bodies */
+
+static const double fixed_arrays = 2.9e6; /* [byte] of a run with one ball: the work space of contact detection */
+enum { FEWEST_BODIES = 100 };             /* for fewer ones, other arrays are a large part of the memory per body */
 
 static double count_units(const scene *s)
 {
@@ -52,6 +63,18 @@ static double count_units(const scene *s)
   return units;
 }
 
+/* Arrays per rigid body. NaN: there are none, or others have unknowns. */
+static double rigid_body_arrays(const run *r)
+{
+  const scene *s = run_scene(r);
+  int          n = 0;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    if (rigid_body_dynamic(s->bodies[i].body)) ++n;
+    else if (body_system(s->bodies[i].body)) return NAN;
+  }
+  return n > 0 ? ((double)(memory_live() - run_memory_before(r)) - fixed_arrays) / n : NAN;
+}
+
 void run_estimate_of(const run *r, run_estimate *out)
 {
   const scene        *s = run_scene(r);
@@ -61,9 +84,11 @@ void run_estimate_of(const run *r, run_estimate *out)
     if (strcmp(rates[k].formulation, s->options->formulation->name) == 0) c = &rates[k];
   if (strcmp(c->formulation, "hybrid") == 0 && hybrid_contact_method(s, s->options->solver->hybrid) == HYBRID_CONTACT_IMPULSES)
     c = &impulse_rates[v3_norm(s->gravity) > 0.0];
-  out->units   = count_units(s);
-  out->memory  = program_memory + c->memory_factor * (double)memory_live();
-  out->seconds = t->end / t->step * (c->step_seconds + c->unit_seconds * out->units);
+  out->units      = count_units(s);
+  out->memory     = program_memory + c->memory_factor * (double)memory_live();
+  out->seconds    = t->end / t->step * (c->step_seconds + c->unit_seconds * out->units);
+  out->rigid_body = c->body_bytes > 0.0 ? rigid_body_arrays(r) + c->body_bytes : NAN;
+  out->contact    = c->contact_bytes > 0.0 ? c->contact_bytes : NAN;
 }
 
 void run_estimate_print(const run *r, FILE *out)
@@ -76,5 +101,8 @@ void run_estimate_print(const run *r, FILE *out)
   else if (s < 7200.0) snprintf(duration, sizeof duration, "%.2g min", s / 60.0);
   else if (s < 172800.0) snprintf(duration, sizeof duration, "%.2g h", s / 3600.0);
   else snprintf(duration, sizeof duration, "%.2g days", s / 86400.0);
+  if (isfinite(e.rigid_body) && e.units >= 20.0 * FEWEST_BODIES)
+    fprintf(out, "  memory of arrays: %.2g kB per rigid body, about %.2g kB per contact%s\n", 1e-3 * e.rigid_body, 1e-3 * e.contact,
+            strcmp(run_scene(r)->options->formulation->name, "convex") == 0 ? " and more with many contacts" : "");
   fprintf(out, "  estimate, within a factor of 3: %.2g MB of memory, %s of CPU time on one core\n", 1e-6 * e.memory, duration);
 }

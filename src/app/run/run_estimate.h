@@ -4,6 +4,8 @@
  *   program with its libraries, F the ratio of the peak during steps to these arrays.
  * CPU time = steps (T0 + T1 units):  units are particles, three for each node of a deformable body, one for each node of a curve, and twenty for each
  *   rigid body.
+ * memory of a rigid body = its part of the arrays, if all bodies with unknowns are rigid, + work arrays of a step; memory of a contact: work arrays of a
+ *   step. Under convex the factor of the contact problem is not included; it grows with the number of contacts.
  * The constants per formulation are measured (run_estimate.c). Both are estimates within a factor of 3; the number of contacts and iterations, which
  * is not known before the run, can change the time further. */
 #ifndef SS_APP_RUN_RUN_ESTIMATE_H
@@ -15,6 +17,8 @@ typedef struct {
   double memory;  /* peak resident memory [byte] */
   double seconds; /* CPU time on one core [s] */
   double units;   /* see above */
+  double rigid_body,
+      contact; /* memory of a rigid body and of a contact of one [byte]; NaN: other bodies have unknowns, or the number is not known */
 } run_estimate;
 
 /* `r`: built by run_build in this process, which has built nothing else. */

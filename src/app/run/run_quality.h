@@ -27,6 +27,7 @@ typedef key_list    quality_list; /* of const char * */
                                   "plus energy dissipated by friction")                                                            \
   X(energy_increase_ratio, double, "1", "energy_increase over the energy that the motion has exchanged; bad if > 0.001")            \
   X(energy_not_checked, quality_text, "", "the external work that prevents a check of the energy; then both are absent")           \
+  X(fallen_bodies, int64_t, "1", "rigid bodies that are below everything that could stop them at the end of the run")                 \
   X(relaxation_steps, double, "1", "time.start: at_rest: steps of the search for the initial equilibrium; absent otherwise")        \
   X(remaining_velocity, double, "m/s", "velocity, root mean square of the body with the largest residual acceleration, after the last of these steps before it was set to 0")  \
   X(step_halvings, int64_t, "1", "failed attempts, each repeated with half the step length")                                       \

@@ -14,6 +14,7 @@ typedef struct {
 } solid_pair;
 
 struct convex_contact {
+  int                  n_present; /* bodies that do not wait */
   int64_t              n, n_bounded, n_walls;
   int32_t             *body, *number;  /* [n] body of each solid, and its index in body_ops.solids */
   const convex_solid **solid;          /* [n] */
@@ -49,15 +50,27 @@ bool convex_contact_is_area(const contact_spot *s)
 
 /* ---- creation ---- */
 
-void convex_contact_destroy(convex_contact **out)
+static void clear(convex_contact *c)
 {
-  convex_contact *c = *out;
-  if (!c) return;
   MEMORY_FREE(&c->body, &c->number, &c->solid, &c->room, &c->room_start, &c->pose, &c->shift, &c->turn, &c->displacement, &c->share,
               &c->moved, &c->bounded, &c->wall);
   for (int k = 0; k < 6; ++k) memory_free(&c->box[k]);
   box_tree_clear(&c->tree);
-  MEMORY_FREE(&c->start, &c->pair, &c->touches, &c->area, out);
+  MEMORY_FREE(&c->start, &c->pair, &c->touches, &c->area);
+  *c = (convex_contact){0};
+}
+
+void convex_contact_destroy(convex_contact **out)
+{
+  if (*out) clear(*out);
+  memory_free(out);
+}
+
+static int count_present(int n_bodies, body *const *bodies)
+{
+  int n = 0;
+  for (int b = 0; b < n_bodies; ++b) n += !bodies[b]->is_waiting;
+  return n;
 }
 
 static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *bodies)
@@ -72,7 +85,7 @@ static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *
     c->n = c->n_bounded = c->n_walls = 0;
     for (int b = 0; b < n_bodies; ++b) {
       int                 n     = 0;
-      const convex_solid *solid = bodies[b]->ops->solids ? bodies[b]->ops->solids(bodies[b], &n) : NULL;
+      const convex_solid *solid = bodies[b]->ops->solids && !bodies[b]->is_waiting ? bodies[b]->ops->solids(bodies[b], &n) : NULL;
       for (int i = 0; i < n; ++i, ++c->n) {
         const bool is_wall = solid[i].kind == CONVEX_HALF_SPACE;
         if (pass == 1) {
@@ -94,12 +107,11 @@ static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_contact **out)
+/* c: all zero. */
+static PetscErrorCode fill(convex_contact *c, int n_bodies, body *const *bodies)
 {
-  convex_contact *c = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("convex contact", 1, sizeof *c, &c));
-  *out = c;
+  c->n_present = count_present(n_bodies, bodies);
   PetscCall(copy_solids(c, n_bodies, bodies));
   PetscCall(MEMORY_ALLOC("convex contact", ARRAY(c->pose, c->n), ARRAY(c->shift, 3 * c->n), ARRAY(c->turn, c->n),
                          ARRAY(c->displacement, c->n), ARRAY(c->share, PAIR_BLOCK)));
@@ -109,6 +121,14 @@ PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_c
   bool has_area = false;
   for (int64_t i = 0; i < c->n; ++i) has_area |= c->solid[i]->area_points > 0;
   if (has_area) PetscCall(memory_alloc("convex contact", CONVEX_MAX_AREA_POINTS, sizeof *c->area, &c->area));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_contact **out)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("convex contact", 1, sizeof **out, out));
+  PetscCall(fill(*out, n_bodies, bodies));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,6 +320,10 @@ PetscErrorCode convex_contact_find(convex_contact *c, const contact_scene *scene
 {
   int64_t n_pairs;
   PetscFunctionBegin;
+  if (count_present(scene->n_bodies, scene->body) != c->n_present) {
+    clear(c);
+    PetscCall(fill(c, scene->n_bodies, scene->body));
+  }
   if (c->n_bounded == 0) PetscFunctionReturn(PETSC_SUCCESS);
   set_poses(c, scene);
   PetscCall(find_pairs(c, scene, &n_pairs));

@@ -495,7 +495,8 @@ PetscErrorCode obstacle_edges_find(obstacle_edges *c, const contact_scene *scene
   PetscFunctionBegin;
   for (int i = 0; i < c->n_obstacles; ++i)
     for (int32_t b = 0; b < c->n_bodies; ++b)
-      if (obstacle_edges_takes(c->body[b], c->body[c->obstacle[i].body]) && !contact_scene_law(scene, b, c->obstacle[i].body)->never_touch)
+      if (!c->body[b]->is_waiting && obstacle_edges_takes(c->body[b], c->body[c->obstacle[i].body]) &&
+          !contact_scene_law(scene, b, c->obstacle[i].body)->never_touch)
         PetscCall(find_body(c, scene, b, &c->obstacle[i], set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

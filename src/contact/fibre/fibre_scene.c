@@ -555,7 +555,7 @@ static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contac
       f->touches[i] = !contact_scene_law(s, i, j)->never_touch && contact_detectors_of(s->body[i], s->body[j]) & 1u << DETECTOR_FIBRE_POINT;
       is_any |= f->touches[i];
     }
-    if (!is_any) continue;
+    if (!is_any || s->body[j]->is_waiting) continue;
     PetscCall(fibre_points_run(f->points, f->contact, f->touches, f->x0, f->x1, s, j, margin_of(f, s), &n, &found));
     PetscCall(contact_set_append(set, n, &spot));
     for (int64_t i = 0; i < n; ++i) make_point_spot(f, s, j, &found[i], &spot[i]);

@@ -299,6 +299,7 @@ struct body {
   int64_t         first_block; /* in the global vector; set by the formulation after begin_step */
   int64_t         n_blocks;
   bool            constraints_apart; /* set by the formulation before the first step: residual and tangent omit `constraints` */
+  bool            is_waiting; /* will be released later in the run: no unknowns, contact, frames and sums until then (rigid_table.h) */
 };
 /* Returns the body that has the unknowns of b: b itself, its carrier, or NULL for an obstacle without unknowns. */
 static inline body *body_system(body *b)

@@ -217,11 +217,13 @@ PetscErrorCode rigid_body_copy(rigid_body *model, const char *name, const rigid_
   PetscFunctionBegin;
   SS_ASSERT(model->kind == RIGID_DYNAMIC && !model->model && model->n_anchors == 0);
   PetscCall(memory_alloc("rigid body", 1, sizeof *b, &b));
-  *out         = b;
-  *b           = *model;
-  b->model     = model;
-  b->size      = at->size;
-  b->base.name = NULL;
+  *out               = b;
+  *b                 = *model;
+  b->model           = model;
+  b->size            = at->size;
+  b->release         = at->release;
+  b->base.name       = NULL;
+  b->base.is_waiting = at->release > 0.0;
   b->c = b->q = b->v = b->w = b->position = NULL;
   b->anchors                              = NULL;
   if (b->size != 1.0) PetscCall(enlarge_geometry(model, b));

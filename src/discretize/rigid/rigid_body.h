@@ -64,6 +64,7 @@ struct rigid_body {
   rigid_body    *model;
   bool           owns_model;
   double         size, start[4]; /* size relative to the model; orientation at the start of the run as a quaternion */
+  double         release;        /* time at which the body is added to the scene; 0: the start of the run [s] */
   rigid_kind     kind;
   rigid_contact  contact_surface;
   int            rotation;
@@ -99,10 +100,10 @@ struct rigid_body {
 PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_body_spec *spec, double density, const document_node *node,
                                  const char *path, diagnostics *d, rigid_body **out);
 void           rigid_body_destroy(rigid_body **b);
-/* Pose and velocity of a copy at the start of the run: centre of mass [m], unit quaternion, velocities [m/s, rad/s], and the size
- * relative to the model. */
+/* Pose and velocity of a copy at the start of the run or at its release: centre of mass [m], unit quaternion, velocities [m/s, rad/s], the size
+ * relative to the model, and the time of its release [s]. */
 typedef struct {
-  double position[3], orientation[4], velocity[3], angular_velocity[3], size;
+  double position[3], orientation[4], velocity[3], angular_velocity[3], size, release;
 } rigid_pose;
 /* A copy of the dynamic body `model` with the same density. It shares the geometry of the model if its size is 1. `model` must be no
  * copy and have no anchors; it must outlive the copy, which owns it if owns_model is set by the caller afterwards. `name` is copied. */

@@ -19,6 +19,14 @@ static const char *const arrangement_help[] = {
   [ARRANGE_RANDOM]  = "random positions at which bounding spheres keep the distance gap; they fill at most about 0.35 of the region",
   [ARRANGE_FILE]    = "one body per row of `file`"};
 static const char *const orientations[] = {"as_given", "random", NULL};
+static const key_spec pour_keys[] = {
+  {.name = "start", .type = KEY_REAL, .offset = offsetof(rigid_pour, start), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY, .help = "first release"},
+  {.name = "end", .type = KEY_REAL, .offset = offsetof(rigid_pour, end), .unit = "s", .min = 0, .max = INFINITY, .help = "no release at or after this time"},
+  {.name = "every", .type = KEY_REAL, .offset = offsetof(rigid_pour, every), .unit = "s", .min = 0, .max = INFINITY, .is_open = true,
+   .help = "time between releases, each of which fills the region; a body whose place is occupied is released as soon as it is free, with a warning"},
+  {.name = NULL}};
+static const key_table pour_table = {.name = "bodies.rigid.copies.pour", .help = "Fill the region at regular times, each time with other random numbers. `count`, `packing` and the rows of "
+                                     "`file` apply to each release: the rate is their number of bodies divided by `every`.", .size = sizeof(rigid_pour), .keys = pour_keys};
 static const key_spec copies_keys[] = {
   {.name = "arrangement", .type = KEY_ENUM, .offset = offsetof(rigid_copies_spec, arrangement), .choices = arrangements, .choice_help = arrangement_help,
    .help = "positions of the centres of mass"},
@@ -40,6 +48,8 @@ static const key_spec copies_keys[] = {
            "(factor of the shape's lengths)"},
   {.name = "sizes", .type = KEY_TABLE, .offset = offsetof(rigid_copies_spec, sizes), .table = &size_distribution_table, .is_optional = true, .only_if = {"arrangement", "lattice random"},
    .help = "random sizes of the bodies"},
+  {.name = "pour", .type = KEY_TABLE, .offset = offsetof(rigid_copies_spec, pour), .table = &pour_table, .is_optional = true,
+   .help = "release the bodies over time; default: all exist from the start of the run"},
   {.name = NULL}};
 /* clang-format on */
 const key_table rigid_copies_table = {.name = "bodies.rigid.copies",
@@ -58,12 +68,14 @@ typedef struct {
   char                     path[280]; /* "bodies.NAME.copies" */
   const document_node     *node;      /* of this block */
   diagnostics             *d;
+  /* The release that is being placed: its number, and its first body. */
+  int64_t release, first;
 } expansion;
 
 static double size_of(const void *context, int64_t i)
 {
   const expansion *e = context;
-  return size_distribution_draw(e->copies->sizes, (uint64_t)e->copies->seed, i);
+  return size_distribution_draw(e->copies->sizes, (uint64_t)e->copies->seed, e->first + i);
 }
 
 /* ==== poses in a region ==== */
@@ -110,12 +122,13 @@ static int64_t wanted_number(const expansion *e, double region)
 static PetscErrorCode place_in_region(const expansion *e, const shape *region, int64_t *n, double **x)
 {
   const rigid_copies_spec *c      = e->copies;
-  placement                o      = {.region = region->piece[0], .gap = c->gap, .jitter = c->jitter, .seed = (uint64_t)c->seed};
+  placement                o      = {.region = region->piece[0], .gap = c->gap, .jitter = c->jitter};
   const int64_t            wanted = wanted_number(e, region->mass.volume);
   int64_t                  n_placed;
   PetscFunctionBegin;
   *n = 0, *x = NULL;
   if (wanted == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  o.seed = (uint64_t)c->seed + ((uint64_t)e->release << 32); /* c->seed has 32 bits */
   v3_copy(o.min, region->min);
   v3_copy(o.max, region->max);
   bound_model(e->model, &o);
@@ -165,38 +178,75 @@ static void random_orientation(uint64_t seed, int64_t i, double q[4])
   quaternion_normalise(q);
 }
 
+static double release_time(const expansion *e)
+{
+  const rigid_pour *p = e->copies->pour;
+  return p ? p->start + (double)e->release * p->every : 0.0;
+}
+
+/* Number of releases, from the start to before the end. */
+static int64_t count_releases(const rigid_pour *p) { return p ? (int64_t)fmin(ceil((p->end - p->start) / p->every - 1e-6), 1e15) : 1; }
+
 static rigid_pose pose_of_entry(const expansion *e)
 {
-  rigid_pose p = {.size = 1.0};
+  rigid_pose p = {.size = 1.0, .release = release_time(e)};
   quaternion_identity(p.orientation);
   v3_copy(p.velocity, e->spec->velocity);
   v3_copy(p.angular_velocity, e->spec->angular_velocity);
   return p;
 }
 
-static PetscErrorCode poses_in_region(const expansion *e, int64_t *n, rigid_pose **pose)
+/* False after an error: the releases, each of about `each` bodies, have too many together. */
+static bool check_number(const expansion *e, int64_t each, int64_t n_releases)
 {
-  const rigid_copies_spec *c = e->copies;
-  char                     path[300];
-  shape                   *region = NULL;
-  double                  *x      = NULL;
+  if ((double)each * (double)n_releases <= MOST_BODIES) return true;
+  diagnostics_add_under(e->d, e->node, e->path, "pour",
+                        "the releases have more than %d bodies; choose a later start, an earlier end or a longer `every`", MOST_BODIES);
+  return false;
+}
+
+/* Append the poses of all releases to *pose [*n]. */
+static PetscErrorCode fill_region(expansion *e, const shape *region, int64_t *n, rigid_pose **pose)
+{
+  const rigid_copies_spec *c          = e->copies;
+  const int64_t            n_releases = count_releases(c->pour);
+  int64_t                  capacity   = 0;
+  PetscFunctionBegin;
+  for (e->release = 0; e->release < n_releases; ++e->release) {
+    double *x;
+    int64_t more;
+    e->first = *n;
+    PetscCall(place_in_region(e, region, &more, &x));
+    *n += more;
+    PetscErrorCode code = memory_reserve("copies", *n, sizeof **pose, &capacity, pose);
+    for (int64_t i = 0; i < more && !code; ++i) {
+      rigid_pose *p = &(*pose)[e->first + i];
+      *p            = pose_of_entry(e);
+      v3_copy(p->position, x + 3 * i);
+      p->size = size_of(e, i);
+      if (c->is_any_turned) random_orientation((uint64_t)c->seed, e->first + i, p->orientation);
+    }
+    memory_free(&x);
+    PetscCall(code);
+    if (more == 0 || (e->release == 0 && !check_number(e, more, n_releases))) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode poses_in_region(expansion *e, int64_t *n, rigid_pose **pose)
+{
+  char   path[300];
+  shape *region = NULL;
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s.region", e->path);
-  PetscCall(shape_create_region(c->region, document_find(e->node, "region"), path, e->d, &region));
+  PetscCall(shape_create_region(e->copies->region, document_find(e->node, "region"), path, e->d, &region));
   if (!region) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscErrorCode code = PETSC_SUCCESS;
   if (!region->is_bounded)
     diagnostics_add_under(e->d, e->node, e->path, "region", "has no volume to fill with bodies; give a bounded shape");
-  else PetscCall(place_in_region(e, region, n, &x));
+  else code = fill_region(e, region, n, pose);
   shape_destroy(&region);
-  PetscCall(memory_alloc("copies", *n, sizeof **pose, pose));
-  for (int64_t i = 0; i < *n; ++i) {
-    rigid_pose *p = &(*pose)[i];
-    *p            = pose_of_entry(e);
-    v3_copy(p->position, x + 3 * i);
-    p->size = size_of(e, i);
-    if (c->is_any_turned) random_orientation((uint64_t)c->seed, i, p->orientation);
-  }
-  memory_free(&x);
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,7 +334,22 @@ static bool read_row(const expansion *e, const csv_table *t, const int at[N_COLU
   return true;
 }
 
-static PetscErrorCode poses_from_file(const expansion *e, int64_t *n, rigid_pose **pose)
+/* The poses [*n] of the first release apply to all others. */
+static PetscErrorCode repeat_poses(expansion *e, int64_t *n, rigid_pose **pose)
+{
+  const int64_t n_releases = count_releases(e->copies->pour), each = *n;
+  PetscFunctionBegin;
+  if (each == 0 || !check_number(e, each, n_releases)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_resize("copies", each * n_releases, sizeof **pose, pose));
+  for (e->release = 1; e->release < n_releases; ++e->release)
+    for (int64_t i = 0; i < each; ++i, ++*n) {
+      (*pose)[*n]         = (*pose)[i];
+      (*pose)[*n].release = release_time(e);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode poses_from_file(expansion *e, int64_t *n, rigid_pose **pose)
 {
   char     *text;
   int       length, at[N_COLUMNS];
@@ -306,6 +371,7 @@ static PetscErrorCode poses_from_file(const expansion *e, int64_t *n, rigid_pose
     if (*n < t.n_rows - 1) *n = 0;
   }
   csv_clear(&t);
+  PetscCall(repeat_poses(e, n, pose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -331,6 +397,12 @@ static void check_keys(const expansion *e)
       diagnostics_add_under(e->d, document_find(e->node, "sizes"), path, NULL,
                             "missing required key \"limits\": a lattice needs a largest size");
   }
+  if (c->pour && !(c->pour->end > c->pour->start))
+    diagnostics_add_under(e->d, e->node, e->path, "pour",
+                          "its end, %g s, is not after its start, %g s: nothing would be poured; increase `end`", c->pour->end,
+                          c->pour->start);
+  if (c->pour && e->spec->contact_surface == RIGID_CONTACT_MESH)
+    diagnostics_add_under(e->d, e->node, e->path, "pour", "not supported with contact_surface: mesh; use level_set");
   if (e->spec->anchors.n > 0) diagnostics_add_under(e->d, e->r->node, e->r->path, "anchors", "not supported with copies; remove them");
 }
 

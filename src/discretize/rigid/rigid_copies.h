@@ -1,5 +1,6 @@
 /* Many rigid bodies from one entry of `bodies:`: the block `copies:`. The entry describes one body; its copies differ in position,
- * orientation, size and velocity. They are called NAME.1, NAME.2, ... in the order of creation.
+ * orientation, size and velocity. They are called NAME.1, NAME.2, ... in the order of creation. With `pour` the region is filled repeatedly: the
+ * bodies of later releases exist from the start, but wait (body.is_waiting) until their time.
  *
  * Positions come from placement.h or from a CSV file. Orientations are uniformly distributed unit quaternions [Marsaglia1972], which need
  * no transcendental functions. The time is linear in the number of bodies. Caller: rigid_kinds.c. */
@@ -8,6 +9,11 @@
 #include "discretize/body/body_kind.h"
 #include "discretize/rigid/rigid_body.h"
 #include "discretize/rigid/size_distribution.h"
+
+/* The region is filled at the times start, start + every, ..., before end [s]. */
+typedef struct {
+  double start, end, every;
+} rigid_pour;
 
 typedef struct rigid_copies_spec {
   int                      arrangement;   /* index of "lattice", "random", "file" */
@@ -19,6 +25,7 @@ typedef struct rigid_copies_spec {
   int64_t                  seed;
   const char              *file;
   const size_distribution *sizes; /* NULL: all have the size of the entry */
+  const rigid_pour        *pour;  /* NULL: all exist from the start of the run */
 } rigid_copies_spec;
 extern const key_table rigid_copies_table;
 

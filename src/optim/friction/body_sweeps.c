@@ -11,19 +11,30 @@
 #include <string.h>
 
 enum {
-  LANES       = 8,    /* contacts of a block: one vector of 512 bits */
-  WIDTH       = 6,    /* unknowns of a body; */
-  STRIDE      = 8,    /* its velocity is one vector */
-  COLOURS     = 64,   /* bits of a mask; contacts of bodies with more contacts are blocks of one contact, in sequence */
-  ROOT_STEPS  = 2,    /* Newton steps for the sliding coefficient in a visit; it continues from visit to visit */
-  CHECK_EVERY = 64,   /* sweeps between exact evaluations of the error */
-  THREADED    = 2000, /* contacts of an island that is solved by all threads */
-  MOST_LEAST  = 500,  /* largest number of sweeps beyond the tolerance */
+  LANES       = 8,   /* contacts of a block: one vector of 512 bits */
+  WIDTH       = 6,   /* unknowns of a body; */
+  STRIDE      = 8,   /* its velocity is one vector */
+  COLOURS     = 64,  /* bits of a mask; contacts of bodies with more contacts are blocks of one contact, in sequence */
+  ROOT_STEPS  = 8,   /* Newton steps for the sliding coefficient in a visit; with two, more sweeps are needed */
+  CHECK_EVERY = 64,  /* sweeps between exact evaluations of the error; a multiple of */
+  FULL_EVERY  = 8,   /* every eighth sweep visits all blocks, the others those with impulses */
+  THREADED    = 500, /* contacts of an island that is solved by all threads */
+  MOST_LEAST  = 500, /* largest number of sweeps beyond the tolerance */
   MOST_SWEEPS = 20000,
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
 static const double ROUNDING = 1e-6;
-static const double TIGHT    = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
+/* The directions are abandoned when |d|^2 grows by more than 5 %: with 1, a fifth more sweeps are needed. After PATIENCE checks without a smaller error,
+ * when it grows at all; after as many more, always; then again with twice the patience: where sliding contacts keep changing their directions, only sweeps without extrapolation converge. */
+static const double GROWTH[] = {1.05, 1.0, 0.0};
+enum {
+  ACCURATE = 1 /* stage of the sweeps beyond the tolerance: its extrapolation comes closest to the exact solution */,
+  PATIENCE = 12,
+  N_GROWTH = sizeof GROWTH / sizeof *GROWTH
+};
+static const double ROOT =
+    1e-4; /* square of the relative change at which an iteration for the sliding coefficient, which converges quadratically, ends */
+static const double TIGHT = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
 
 /* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
 typedef double  lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
@@ -41,6 +52,7 @@ typedef struct {
   lanes compliance, w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], tau, delta, stick, mu, rho, softness, limit; /* softness: 1/rho */
   lanes turn[2]; /* cosine and sine of the rotation of the tangents */
   lanes best[3];
+  bool  is_idle; /* no contact has an impulse or approaches */
 } contact_block;
 
 typedef struct {
@@ -111,13 +123,15 @@ typedef struct {
   int32_t           *position;            /* [n_bodies] number of the body in the order of the islands; -1: no contact */
   int32_t           *island_of, *colour;  /* [n] of each contact */
   int32_t           *order;               /* [n] contacts by island and colour */
+  int64_t           *first_contact;       /* [n_blocks + 1] ranges in order */
   uint64_t          *mask;                /* [n_bodies] colours in use */
   double            *L;                   /* [n_bodies][WIDTH][WIDTH] */
 } setup;
 
 static void setup_free(setup *t)
 {
-  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->up, &t->position, &t->island_of, &t->colour, &t->order, &t->mask, &t->L);
+  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->up, &t->position, &t->island_of, &t->colour, &t->order, &t->first_contact,
+              &t->mask, &t->L);
 }
 
 static void list_touched(setup *t)
@@ -125,6 +139,7 @@ static void list_touched(setup *t)
   for (int64_t i = 0, k = 0; i < t->H->n_cols; ++i)
     while (k <= t->body_of[i]) t->first_dof[k++] = i;
   t->first_dof[t->n_bodies] = t->H->n_cols;
+#pragma omp parallel for schedule(static) if (t->n >= THREADED)
   for (int64_t a = 0; a < t->n; ++a) t->n_touched[a] = touched_bodies(t->H, t->body_of, a, t->touched + 2 * a);
 }
 
@@ -157,28 +172,39 @@ static void colour_contacts(setup *t)
   }
 }
 
-/* Order the contacts by island and colour, ascending by index within; number the bodies in the order of their first contact. */
-static PetscErrorCode order_contacts(sweeps *s, setup *t)
+/* 0: slides, 1: sticks, 2: open in the initial guess. Only blocks with a sliding contact need roots and divisions, and blocks of open contacts are skipped. */
+static int guessed_state(const friction_problem *p, int64_t a, const double *r)
+{
+  const double limit = p->mu[a] * r[3 * a] * (1.0 - 1e-6);
+  return !(r[3 * a] > 0.0) ? 2 : r[3 * a + 1] * r[3 * a + 1] + r[3 * a + 2] * r[3 * a + 2] < limit * limit ? 1 : 0;
+}
+
+/* Order the contacts by island, colour and guessed state, ascending by index within; number the bodies in the order of their first contact. */
+static PetscErrorCode order_contacts(sweeps *s, setup *t, const double *r)
 {
   const int64_t n_keys = s->n_islands * (COLOURS + 1);
-  int64_t      *start;
+  int64_t      *start, at = 0;
   PetscFunctionBegin;
   PetscCall(memory_alloc("islands", n_keys + 2, sizeof *start, &start));
   for (int64_t a = 0; a < t->n; ++a) ++start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 2];
   for (int64_t k = 0; k < n_keys; ++k) start[k + 2] += start[k + 1];
-  for (int64_t a = 0; a < t->n; ++a) t->order[start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 1]++] = (int32_t)a;
+  for (int state = 0; state < 3; ++state)
+    for (int64_t a = 0; a < t->n; ++a)
+      if (guessed_state(s->p, a, r) == state) t->order[start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 1]++] = (int32_t)a;
   for (int64_t i = 0; i < s->n_islands; ++i) {
     s->island[i].first_colour = s->n_colours;
     s->island[i].n_contacts   = start[(i + 1) * (COLOURS + 1)] - start[i * (COLOURS + 1)];
     for (int64_t c = 0; c <= COLOURS; ++c) {
       const int64_t count = start[i * (COLOURS + 1) + c + 1] - start[i * (COLOURS + 1) + c];
-      if (count == 0) continue;
-      if (c < COLOURS) s->n_blocks += (count + LANES - 1) / LANES, s->colour_start[++s->n_colours] = s->n_blocks;
-      else /* a colour for each contact */
-        for (int64_t k = 0; k < count; ++k) s->colour_start[++s->n_colours] = ++s->n_blocks;
+      for (int64_t k = 0; k < count; k += c < COLOURS ? LANES : 1) {
+        t->first_contact[s->n_blocks++] = at + k;
+        if (c == COLOURS || k + LANES >= count) s->colour_start[++s->n_colours] = s->n_blocks; /* c == COLOURS: a colour for each contact */
+      }
+      at += count;
     }
     s->island[i].end_colour = s->n_colours;
   }
+  t->first_contact[s->n_blocks] = at;
   memory_free(&start);
   for (int64_t c = 0; c < t->n_bodies; ++c) t->position[c] = -1;
   for (int64_t k = 0, i = -1; k < t->n; ++k) {
@@ -280,20 +306,17 @@ static void fill_empty_lane(const sweeps *s, contact_block *b, int l)
   b->stick[l] = -1.0;
 }
 
+/* Colours contain consecutive contacts. */
 static void fill_blocks(sweeps *s, const setup *t, const double *r)
 {
-  int64_t k = 0;
-  for (int64_t c = 0; c < s->n_colours; ++c)
-    for (int64_t i = s->colour_start[c]; i < s->colour_start[c + 1]; ++i) {
-      contact_block *b     = s->block + i;
-      const int32_t  first = t->order[k];
-      for (int l = 0; l < LANES; ++l) {
-        fill_empty_lane(s, b, l);
-        const bool is_alone = l > 0 && t->colour[first] == COLOURS;
-        if (k < t->n && !is_alone && t->island_of[t->order[k]] == t->island_of[first] && t->colour[t->order[k]] == t->colour[first])
-          fill_lane(s, t, t->order[k++], r, b, l);
-      }
+#pragma omp parallel for schedule(static) if (t->n >= THREADED)
+  for (int64_t i = 0; i < s->n_blocks; ++i) {
+    const int64_t first = t->first_contact[i], end = t->first_contact[i + 1];
+    for (int l = 0; l < LANES; ++l) {
+      fill_empty_lane(s, s->block + i, l);
+      if (first + l < end) fill_lane(s, t, t->order[first + l], r, s->block + i, l);
     }
+  }
 }
 
 static void sweeps_free(sweeps *s)
@@ -306,10 +329,11 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   const delassus *W = s->p->W;
   setup           t = {.M = delassus_mass(W), .H = delassus_jacobian(W), .body_of = delassus_bodies(W), .n = s->p->n};
   PetscFunctionBegin;
-  t.n_bodies          = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
-  PetscErrorCode code = MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
-                                     ARRAY(t.up, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
-                                     ARRAY(t.order, t.n), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
+  t.n_bodies = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
+  PetscErrorCode code =
+      MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
+                   ARRAY(t.up, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
+                   ARRAY(t.order, t.n), ARRAY(t.first_contact, t.n + 1), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
   if (!code) {
     list_touched(&t);
     s->n_islands = number_islands(&t);
@@ -317,7 +341,7 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   }
   if (!code) {
     colour_contacts(&t);
-    code = order_contacts(s, &t);
+    code = order_contacts(s, &t, r);
   }
   if (!code)
     code = MEMORY_ALLOC("contact blocks", ARRAY(s->block, s->n_blocks), ARRAY(s->square, s->n_blocks), ARRAY(s->ratio, s->n_blocks),
@@ -335,6 +359,12 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
 /* ---- sweeps ---- */
 
 INLINE lanes select_lanes(mask m, lanes a, lanes b) { return (lanes)((m & (mask)a) | (~m & (mask)b)); }
+INLINE bool  any_lane(mask m)
+{
+  int64_t any = 0;
+  for (int l = 0; l < LANES; ++l) any |= m[l];
+  return any != 0;
+}
 INLINE lanes sqrt_lanes(lanes x)
 {
   for (int l = 0; l < LANES; ++l) x[l] = sqrt(x[l]);
@@ -392,87 +422,107 @@ INLINE void scatter(const contact_block *b, int side, const lanes d[3], double *
   for (int l = 0; l < LANES; ++l) *(lanes *)(w + (int64_t)STRIDE * b->body[side][l]) += x[l];
 }
 
-/* Extrapolate the impulses of a block, solve its contacts for the current velocities, and add the changes to the velocities. *square, *ratio: |d|^2 and
- * the square of the change over its limit, of each contact. */
+/* Extrapolate the impulses of a block, solve its contacts for the current velocities, and add the changes to the velocities. *square: |d|^2 of each
+ * contact. *ratio (NULL: not wanted): square of the change over its limit. */
 static void sweep_block(contact_block *restrict b, double *restrict w, double beta, double gain, double load_speed, lanes *square,
                         lanes *ratio)
 {
   lanes r[3], u[3], n[3], d[3];
+  mask  is_busy = {0};
   for (int i = 0; i < 3; ++i) {
     const lanes ahead = beta * b->direction[i];
     b->direction[i]   = gain * b->change[i] + ahead;
     r[i]              = b->r[i] + ahead;
     u[i]              = b->q[i];
+    is_busy |= (r[i] != 0.0) | (b->direction[i] != 0.0);
   }
   gather(b, 0, w, u);
   gather(b, 1, w, u);
   const lanes b_n     = u[0] - ((b->w_nn - b->compliance) * r[0] + b->w_nt[0] * r[1] + b->w_nt[1] * r[2]);
-  const lanes b_1     = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
-  const lanes b_2     = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
-  const lanes c[2]    = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
-  const lanes a[2]    = {b->s[3] * c[0] - b->s[1] * c[1], b->s[0] * c[1] - b->s[2] * c[0]};
-  const lanes reach   = b->mu * (b->w_nt[0] * a[0] + b->w_nt[1] * a[1] - b_n * b->delta);
-  const mask  is_open = b_n >= 0.0, is_stuck = (reach >= 0.0) & (reach * reach >= b->w_nn * b->w_nn * (a[0] * a[0] + a[1] * a[1]));
-  const mask  slides = ~(is_open | is_stuck);
-  lanes       alpha  = b->alpha;
-  int64_t     any    = 0;
-  for (int l = 0; l < LANES; ++l) any |= slides[l];
-  if (any) { /* half of the time of a visit */
-    alpha = select_lanes(alpha > 0.0, alpha, 0.5 * b->tau);
-    for (int k = 0; k < ROOT_STEPS; ++k) alpha = root_step(b, a, c, b_n, alpha);
-    b->alpha = alpha = select_lanes(slides & (alpha < 1e300), alpha, b->alpha);
+  const mask  is_open = b_n >= 0.0;
+  b->is_idle          = !any_lane(is_busy | ~is_open);
+  if (b->is_idle) {
+    for (int i = 0; i < 3; ++i) b->change[i] = b->r[i] = (lanes){0};
+    *square = (lanes){0};
+    if (ratio) *ratio = (lanes){0};
+    return;
   }
-  const lanes at    = select_lanes(is_stuck, (lanes){0}, alpha);
-  const lanes scale = select_lanes(is_stuck, b->stick, -1.0 / ((at + b->tau) * at + b->delta));
-  n[1] = scale * (a[0] + at * c[0]), n[2] = scale * (a[1] + at * c[1]);
-  n[0]          = -b->inverse * (b_n + b->w_nt[0] * n[1] + b->w_nt[1] * n[2]);
-  n[0]          = select_lanes(is_open | (n[0] < 0.0), (lanes){0}, n[0]);
-  const lanes t = sqrt_lanes(n[1] * n[1] + n[2] * n[2]), bound = b->mu * n[0], part = select_lanes(t > bound, bound / t, (lanes){0} + 1.0);
-  n[1] *= part, n[2] *= part;
-  for (int i = 0; i < 3; ++i) b->change[i] = d[i] = n[i] - r[i], b->r[i] = n[i];
+  const lanes b_1    = u[1] - (b->w_nt[0] * r[0] + b->w_tt[0] * r[1] + b->w_tt[1] * r[2]);
+  const lanes b_2    = u[2] - (b->w_nt[1] * r[0] + b->w_tt[1] * r[1] + b->w_tt[2] * r[2]);
+  const lanes c[2]   = {b_1 - b->slope[0] * b_n, b_2 - b->slope[1] * b_n};
+  const lanes a[2]   = {b->s[3] * c[0] - b->s[1] * c[1], b->s[0] * c[1] - b->s[2] * c[0]};
+  const lanes reach  = b->mu * (b->w_nt[0] * a[0] + b->w_nt[1] * a[1] - b_n * b->delta);
+  const mask  sticks = (reach >= 0.0) & (reach * reach >= b->w_nn * b->w_nn * (a[0] * a[0] + a[1] * a[1]));
+  const mask  slides = ~(is_open | sticks);
+  n[1] = b->stick * a[0], n[2] = b->stick * a[1];
+  n[0] = -b->inverse * (b_n + b->w_nt[0] * n[1] + b->w_nt[1] * n[2]);
+  if (any_lane(slides)) { /* half of the time of a visit */
+    lanes alpha = select_lanes(b->alpha > 0.0, b->alpha, 0.5 * b->tau), s[3];
+    mask  moves = slides;
+    for (int k = 0; k < ROOT_STEPS && any_lane(moves); ++k) {
+      const lanes next = root_step(b, a, c, b_n, alpha), change = next - alpha;
+      moves = slides & (change * change > ROOT * next * next);
+      alpha = next;
+    }
+    alpha             = select_lanes(slides & (alpha < 1e300), alpha, b->alpha);
+    b->alpha          = alpha;
+    const lanes scale = -1.0 / ((alpha + b->tau) * alpha + b->delta);
+    s[1] = scale * (a[0] + alpha * c[0]), s[2] = scale * (a[1] + alpha * c[1]);
+    s[0]          = -b->inverse * (b_n + b->w_nt[0] * s[1] + b->w_nt[1] * s[2]);
+    s[0]          = select_lanes(s[0] < 0.0, (lanes){0}, s[0]);
+    const lanes t = sqrt_lanes(s[1] * s[1] + s[2] * s[2]), bound = b->mu * s[0],
+                part = select_lanes(t > bound, bound / t, (lanes){0} + 1.0);
+    s[1] *= part, s[2] *= part;
+    for (int i = 0; i < 3; ++i) n[i] = select_lanes(slides, s[i], n[i]);
+  }
+  for (int i = 0; i < 3; ++i) {
+    n[i]         = select_lanes(is_open, (lanes){0}, n[i]);
+    b->change[i] = d[i] = n[i] - r[i], b->r[i] = n[i];
+  }
   scatter(b, 0, d, w);
   scatter(b, 1, d, w);
   const lanes d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], scaled = d2 * b->softness;
+  *square = scaled;
+  if (!ratio) return;
   const lanes load = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) * b->softness * b->softness, least = (lanes){0} + load_speed * load_speed;
   const lanes own  = FRICTION_IMPULSE_ACCURACY * FRICTION_IMPULSE_ACCURACY * select_lanes(load > least, load, least),
               most = b->limit * b->limit;
-  *square = scaled, *ratio = scaled * b->softness / select_lanes(own < most, own, most);
-}
-
-static void wait_for_team(int n_threads)
-{
-  if (n_threads > 1) {
-#pragma omp barrier
-  }
+  *ratio           = scaled * b->softness / select_lanes(own < most, own, most);
 }
 
 /* A thread and its team. Every thread of the team calls the functions below with the same arguments otherwise. */
 typedef struct {
-  int thread, n;
+  int           thread, n;
+  team_barrier *barrier;
 } member;
+
+static void wait_for_team(member m)
+{
+  if (m.n > 1) team_barrier_wait(m.barrier, m.n);
+}
 
 static inline int64_t share_start(member m, int64_t first, int64_t end) { return first + (end - first) * m.thread / m.n; }
 static inline int64_t share_end(member m, int64_t first, int64_t end) { return first + (end - first) * (m.thread + 1) / m.n; }
 
-/* One sweep over an island. *square, *ratio: |d|^2 and the largest change over its limit, the same bits for every thread. */
-static void sweep_island(sweeps *s, const island *k, double beta, double gain, member m, double *square, double *ratio)
+/* One sweep over an island. *square, *ratio: |d|^2 and, if it is full, the largest change over its limit; the same bits for every thread. */
+static void sweep_island(sweeps *s, const island *k, bool is_full, double beta, double gain, member m, double *square, double *ratio)
 {
   for (int64_t i = STRIDE * share_start(m, k->first_body, k->end_body); i < STRIDE * share_end(m, k->first_body, k->end_body); ++i) {
     const double ahead = beta * s->w_direction[i];
     s->w_direction[i]  = gain * (s->w[i] - s->before[i]) + ahead;
     s->before[i]       = s->w[i] += ahead;
   }
-  wait_for_team(m.n);
+  wait_for_team(m);
   for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
-    const int64_t first = s->colour_start[c], end = s->colour_start[c + 1];
-    for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i)
-      sweep_block(s->block + i, s->w, beta, gain, s->p->load_speed, s->square + i, s->ratio + i);
-    wait_for_team(m.n);
+    for (int64_t i = s->colour_start[c] + m.thread; i < s->colour_start[c + 1]; i += m.n) /* in turn, because the work decreases with i */
+      if (is_full || !s->block[i].is_idle)
+        sweep_block(s->block + i, s->w, beta, gain, s->p->load_speed, s->square + i, is_full ? s->ratio + i : NULL);
+    wait_for_team(m);
   }
   lanes sum = {0}, most = {0};
   for (int64_t i = s->colour_start[k->first_colour]; i < s->colour_start[k->end_colour]; ++i) {
     sum += s->square[i];
-    most = select_lanes(s->ratio[i] > most, s->ratio[i], most);
+    if (is_full) most = select_lanes(s->ratio[i] > most, s->ratio[i], most);
   }
   *square = *ratio = 0.0;
   for (int l = 0; l < LANES; ++l) *square += sum[l], *ratio = most[l] > *ratio ? most[l] : *ratio;
@@ -483,14 +533,14 @@ static void sweep_island(sweeps *s, const island *k, double beta, double gain, m
 static void refresh_island(sweeps *s, const island *k, member m)
 {
   const int64_t first_body = share_start(m, k->first_body, k->end_body), end_body = share_end(m, k->first_body, k->end_body);
-  wait_for_team(m.n);
+  wait_for_team(m);
   memset(s->w + STRIDE * first_body, 0, (size_t)(STRIDE * (end_body - first_body)) * sizeof *s->w);
-  wait_for_team(m.n);
+  wait_for_team(m);
   for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
     const int64_t first = s->colour_start[c], end = s->colour_start[c + 1];
     for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i)
       for (int side = 0; side < 2; ++side) scatter(s->block + i, side, s->block[i].r, s->w);
-    wait_for_team(m.n);
+    wait_for_team(m);
   }
 }
 
@@ -516,10 +566,10 @@ static double evaluate_error(sweeps *s, const island *k, member m)
     }
     s->error[i] = most;
   }
-  wait_for_team(m.n);
+  wait_for_team(m);
   double most = 0.0;
   for (int64_t i = first; i < end && !isnan(most); ++i) most = !(s->error[i] <= most) ? s->error[i] : most;
-  wait_for_team(m.n);
+  wait_for_team(m);
   return most;
 }
 
@@ -542,30 +592,36 @@ static void solve_island(sweeps *s, island *k, member m)
   const int64_t least = least_sweeps(s, k), most = friction_most_iterations(s->o, MOST_SWEEPS);
   const double  tolerance = s->o->tolerance * (1.0 - ROUNDING);
   double        old = 0.0, beta = 0.0, gain = 0.0, best = INFINITY;
-  int64_t       n = 0;
+  int64_t       n       = 0;
+  int           n_worse = 0, stage = 0, patience = PATIENCE; /* checks since the smallest error; stage of GROWTH */
   refresh_island(s, k, m);
   if (m.thread == 0) k->status = FRICTION_ITERATIONS;
   for (;;) {
-    double square, ratio;
-    sweep_island(s, k, beta, gain, m, &square, &ratio);
+    double     square, ratio;
+    const bool is_full = n < FULL_EVERY || n % FULL_EVERY == 0;
+    sweep_island(s, k, is_full, beta, gain, m, &square, &ratio);
     ++n;
-    beta                = old > 0.0 && square <= old ? square / old : 0.0;
+    beta                = old > 0.0 && square <= GROWTH[n < least ? ACCURATE : stage] * old ? fmin(square / old, 1.0) : 0.0;
     gain                = beta > 0.0 ? 1.0 : 0.0;
     old                 = square;
     const double wanted = n >= least ? tolerance : TIGHT * tolerance;
-    if (!(ratio <= wanted || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
+    if (!((is_full && ratio <= wanted) || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
     refresh_island(s, k, m);
     const double error = evaluate_error(s, k, m);
-    if (error < best) best = error, store_best(s, k, m);
+    if (error < best) best = error, n_worse = 0, store_best(s, k, m);
+    else if (++n_worse == patience) {
+      n_worse = 0, stage = (stage + 1) % N_GROWTH;
+      if (stage == 0) patience *= 2;
+    }
     if (m.thread == 0) {
       if (error <= wanted) k->status = FRICTION_OK;
       else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;
       else if (timer_now() > s->end) k->status = FRICTION_TIME;
       else if (stop_is_urgent()) k->status = FRICTION_STOPPED;
     }
-    wait_for_team(m.n);
+    wait_for_team(m);
     const bool is_over = k->status != FRICTION_ITERATIONS || n >= most;
-    wait_for_team(m.n);
+    wait_for_team(m);
     if (is_over) break;
   }
   if (m.thread == 0) k->iterations = n, k->error = best;
@@ -576,17 +632,18 @@ static void solve_islands(sweeps *s)
 {
   const int n_threads = s->p->n < THREADED ? 1 : team_threads();
   if (n_threads == 1) {
-    for (int64_t i = 0; i < s->n_islands; ++i) solve_island(s, s->island + i, (member){0, 1});
+    for (int64_t i = 0; i < s->n_islands; ++i) solve_island(s, s->island + i, (member){0, 1, NULL});
     return;
   }
+  team_barrier barrier = {0};
 #pragma omp parallel num_threads(n_threads)
   {
-    const member m = {omp_get_thread_num(), omp_get_num_threads()};
+    const member m = {omp_get_thread_num(), omp_get_num_threads(), &barrier};
     for (int64_t i = 0; i < s->n_islands; ++i)
       if (s->island[i].n_contacts >= THREADED) solve_island(s, s->island + i, m);
 #pragma omp for schedule(dynamic, 1)
     for (int64_t i = 0; i < s->n_islands; ++i)
-      if (s->island[i].n_contacts < THREADED) solve_island(s, s->island + i, (member){0, 1});
+      if (s->island[i].n_contacts < THREADED) solve_island(s, s->island + i, (member){0, 1, NULL});
   }
 }
 
@@ -612,9 +669,10 @@ PetscErrorCode body_sweeps_solve(const friction_problem *p, const friction_optio
     solve_islands(&s);
     get_impulses(&s, r);
     friction_velocity(p, r, u);
-    out->status = FRICTION_OK;
+    out->status = FRICTION_OK, out->speed = 0.0;
     for (int64_t i = 0; i < s.n_islands; ++i) { /* the worst island */
       out->iterations = s.island[i].iterations > out->iterations ? s.island[i].iterations : out->iterations;
+      out->speed      = !(s.island[i].error <= out->speed) ? s.island[i].error : out->speed; /* keeps NaN */
       if (s.island[i].status != FRICTION_OK && (out->status == FRICTION_OK || s.island[i].status > out->status))
         out->status = s.island[i].status;
     }

@@ -10,9 +10,12 @@
  * depend on the problem alone, so the bits are the same on any number of threads.
  *
  * Sweeps are combined in conjugate directions (nonsmooth nonlinear conjugate gradients [SilcowitzEtAl2010]): with the change d_k of the impulses in sweep k,
- *   beta = |d_k|^2/|d_k-1|^2,   r += beta p,   p = d_k + beta p;   if beta > 1: p = 0
+ *   beta = min(|d_k|^2/|d_k-1|^2, 1),   r += beta p,   p = d_k + beta p;   p = 0 if |d_k|^2 grows (by more than 5 %)
  * in the norm of D^-1 = tr W_aa/3. Impulses may leave their cones between sweeps; each visit returns them. The velocities are extrapolated in the same way,
- * because they are linear in the impulses. Called by automatic.c. */
+ * because they are linear in the impulses.
+ *
+ * Blocks whose contacts are open and have no impulse are visited in every eighth sweep only. The error, on which convergence depends, is that of all contacts.
+ * Called by automatic.c. */
 #ifndef SS_OPTIM_FRICTION_BODY_SWEEPS_H
 #define SS_OPTIM_FRICTION_BODY_SWEEPS_H
 #include "optim/friction/friction_problem.h"
@@ -20,6 +23,6 @@
 /* True if the sweeps are defined for w. */
 bool body_sweeps_apply(const delassus *w);
 /* A friction_solve_function for error kind speed: p->speed_limit must be given, body_sweeps_apply(p->W) must be true. Every island is swept until
- * its error is at most the tolerance, at least as often as o->least_work requires, at most 20,000 times by default. out->iterations: sweeps of the island that takes most; out->status: that of the worst island. */
+ * its error is at most the tolerance, at least as often as o->least_work requires, at most 20,000 times by default. out->iterations: sweeps of the island that takes most; out->status and out->speed: those of the worst island, with compliance. */
 PetscErrorCode body_sweeps_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 #endif

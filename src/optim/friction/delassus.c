@@ -41,6 +41,8 @@ struct delassus {
   void (*destroy_attached)(void *object);
 };
 
+enum { PARALLEL_CONTACTS = 512 };
+
 static inline bool delassus_is_system(const delassus *w) { return w->factor != NULL; }
 
 /* Products through the factor of M. */
@@ -53,28 +55,18 @@ static void delassus_system_apply(const delassus *w, const double *r, double *u)
 
 /* ---- incidence of contacts and components ---- */
 
-static inline int32_t component_of(const int64_t *start, int64_t n_components, int64_t place)
+/* Components with unknowns in the three rows of contact a, ascending, each once. component [n_dof]: of each place. Returns their number. */
+static int64_t list_touched_components(const delassus *w, int64_t a, const int32_t *component, int32_t *out)
 {
-  int64_t low = 0, high = n_components; /* start[low] <= place < start[high] */
-  while (high - low > 1) {
-    const int64_t middle = (low + high) / 2;
-    if (start[middle] <= place) low = middle;
-    else high = middle;
-  }
-  return (int32_t)low;
-}
-
-/* Components with unknowns in the three rows of contact a, ascending, each once. Returns their number. */
-static int64_t list_touched_components(const delassus *w, int64_t a, const int64_t *start, int64_t n_components, int32_t *out)
-{
-  int64_t count = 0, at[3];
+  const int64_t *start = mass_factor_start(w->factor);
+  int64_t        count = 0, at[3];
   for (int i = 0; i < 3; ++i) at[i] = w->Hp.start[3 * a + i];
   for (;;) { /* merge three ascending rows */
     int32_t low = INT32_MAX;
     for (int i = 0; i < 3; ++i)
       if (at[i] < w->Hp.start[3 * a + i + 1] && w->Hp.col[at[i]] < low) low = w->Hp.col[at[i]];
     if (low == INT32_MAX) return count;
-    const int32_t c = component_of(start, n_components, low);
+    const int32_t c = component[low];
     for (int i = 0; i < 3; ++i)
       while (at[i] < w->Hp.start[3 * a + i + 1] && w->Hp.col[at[i]] < start[c + 1]) ++at[i];
     if (out) out[count] = c;
@@ -82,16 +74,34 @@ static int64_t list_touched_components(const delassus *w, int64_t a, const int64
   }
 }
 
+/* For each contact the components that it acts on. */
+static PetscErrorCode list_touched(delassus *w, const int32_t *component)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("touched components", w->n + 1, sizeof *w->touch_start, &w->touch_start));
+#pragma omp parallel for schedule(static) if (w->n >= PARALLEL_CONTACTS)
+  for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] = list_touched_components(w, a, component, NULL);
+  for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] += w->touch_start[a];
+  PetscCall(memory_alloc("touched components", w->touch_start[w->n], sizeof *w->touch, &w->touch));
+#pragma omp parallel for schedule(static) if (w->n >= PARALLEL_CONTACTS)
+  for (int64_t a = 0; a < w->n; ++a) list_touched_components(w, a, component, w->touch + w->touch_start[a]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* For each contact the components that it acts on, and the reverse. */
 static PetscErrorCode incidence_create(delassus *w)
 {
   const int64_t *start = mass_factor_start(w->factor), m = mass_factor_n_components(w->factor);
+  int32_t       *component = NULL;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("touched components", w->n + 1, sizeof *w->touch_start, &w->touch_start));
-  for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] = w->touch_start[a] + list_touched_components(w, a, start, m, NULL);
+  PetscCall(memory_alloc("components", w->n_dof, sizeof *component, &component));
+  for (int64_t c = 0; c < m; ++c)
+    for (int64_t i = start[c]; i < start[c + 1]; ++i) component[i] = (int32_t)c;
+  PetscErrorCode code = list_touched(w, component);
+  memory_free(&component);
+  PetscCall(code);
   const int64_t total = w->touch_start[w->n];
-  PetscCall(MEMORY_ALLOC("delassus", ARRAY(w->touch, total), ARRAY(w->member_start, m + 1), ARRAY(w->member, total)));
-  for (int64_t a = 0; a < w->n; ++a) list_touched_components(w, a, start, m, w->touch + w->touch_start[a]);
+  PetscCall(MEMORY_ALLOC("delassus", ARRAY(w->member_start, m + 1), ARRAY(w->member, total)));
   for (int64_t k = 0; k < total; ++k) ++w->member_start[w->touch[k] + 1];
   for (int64_t c = 0; c < m; ++c) w->member_start[c + 1] += w->member_start[c];
   for (int64_t a = 0; a < w->n; ++a)

@@ -599,6 +599,7 @@ static const unused_key unused[] = {
     {"contact.overlap_correction", "surfaces do not overlap", true},
     {"contact.overlap_correction_speed", "surfaces do not overlap", true},
     {"output.fclib", "only formulation exact writes its contact problems", true},
+    {"bodies.*.copies.pour", "the surfaces of its impulses never change; use exact, convex or penalty", false},
     {.path = NULL}};
 const formulation_ops hybrid_formulation = {
     .scene.name         = "hybrid",

@@ -44,6 +44,7 @@ PetscErrorCode measure_velocity(const measure_moment *now, measure *k, double *v
   double      v[3];
   PetscFunctionBegin;
   PetscCall(totals(now, k, &sum));
+  if (!(sum.mass > 0.0)) PetscFunctionReturn(PETSC_SUCCESS); /* not yet released */
   v3_scale(v, 1.0 / sum.mass, sum.momentum);
   *value = measure_along(k, v);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,7 +149,8 @@ PetscErrorCode measure_max_speed(const measure_moment *now, measure *k, double *
 {
   *value = 0.0;
   for (int b = 0; b < now->scene->n_bodies; ++b)
-    if (body_range_has(k->bodies, b) || (k->body < 0 && body_system(now->scene->bodies[b].body)))
+    if (!now->scene->bodies[b].body->is_waiting &&
+        (body_range_has(k->bodies, b) || (k->body < 0 && body_system(now->scene->bodies[b].body))))
       *value = fmax(*value, fastest_in(now->scene->bodies[b].body));
   return PETSC_SUCCESS;
 }

@@ -15,6 +15,7 @@ static const rigid_body *grain(const measure_moment *now, const measure *k, int 
   const measure_box *box = k->spec->within;
   if (k->bodies.n > 0 && !body_range_has(k->bodies, i)) return NULL;
   const rigid_body *b = rigid_body_dynamic(now->scene->bodies[i].body);
+  if (b && b->base.is_waiting) return NULL;
   for (int q = 0; box && b && q < 3; ++q)
     if (!(b->c[q] >= box->min[q] && b->c[q] <= box->max[q])) return NULL;
   return b;
@@ -28,6 +29,8 @@ static double box_volume(const measure_box *box)
 /* ==== contact network ==== */
 
 static const double PARALLEL = 0.9; /* smallest cosine of the angle between two normals of one contact */
+static const double NEGLIGIBLE =
+    1e-9; /* share of the largest force below which a force is a rounding error: bodies that touch without load are no contact */
 
 /* Contacts of different bodies, ascending by pair. */
 typedef struct {
@@ -61,13 +64,16 @@ static PetscErrorCode network_create(const contact_points_view *p, network *w)
   PetscFunctionBegin;
   *w = (network){0};
   PetscCall(MEMORY_ALLOC("contact network", ARRAY(w->key, p->n), ARRAY(w->point, p->n)));
+  double largest = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const uint64_t a = (uint32_t)p->source_body[i], b = (uint32_t)p->object_body[i];
     w->key[i] = a < b ? a << 32 | b : b << 32 | a;
+    largest   = fmax(largest, v3_norm(p->force + 3 * i));
   }
   PetscCall(sort_keys(p->n, 64, w->key, w->point));
   for (int64_t i = 0; i < p->n; ++i) {
     const uint64_t key = w->key[i];
+    if (v3_norm(p->force + 3 * (int64_t)w->point[i]) < NEGLIGIBLE * largest) continue;
     if (key >> 32 == (key & UINT32_MAX) || is_in_network(p, w, key, w->point[i])) continue;
     w->key[w->n] = key, w->point[w->n++] = w->point[i];
   }
@@ -230,7 +236,7 @@ PetscErrorCode measure_packing_fraction(const measure_moment *now, measure *k, d
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) {
     const rigid_body *b = k->bodies.n == 0 || body_range_has(k->bodies, i) ? rigid_body_dynamic(s->bodies[i].body) : NULL;
-    if (!b) continue;
+    if (!b || b->base.is_waiting) continue;
     PetscCall(memory_reserve("packing", 3 * b->n_vertices, sizeof *x, &n_x, &x));
     sum += volume_in_box(b, k->spec->within, x);
   }

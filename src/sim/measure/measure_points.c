@@ -19,13 +19,14 @@ PetscErrorCode measure_points_get(const scene *s, body_range of, measure_points_
   if (!rigid_body_dynamic(one)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MEMORY_RESERVE("measure", of.n, &m->capacity, ARRAY(m->x[0], 1), ARRAY(m->x[1], 1), ARRAY(m->x[2], 1), ARRAY(m->v[0], 1),
                            ARRAY(m->v[1], 1), ARRAY(m->v[2], 1), ARRAY(m->mass, 1), ARRAY(m->id, 1)));
-  *out = (measure_points){of.n, {m->x[0], m->x[1], m->x[2]}, {m->v[0], m->v[1], m->v[2]}, m->mass, m->id, 0.0};
+  *out = (measure_points){0, {m->x[0], m->x[1], m->x[2]}, {m->v[0], m->v[1], m->v[2]}, m->mass, m->id, 0.0};
   for (int i = 0; i < of.n; ++i) {
     const rigid_body *b = rigid_body_dynamic(s->bodies[of.first + i].body);
-    for (int k = 0; k < 3; ++k) m->x[k][i] = b->c[k], m->v[k][i] = b->v[k];
-    m->mass[i] = b->mass;
-    m->id[i]   = i;
     out->spacing += 2.0 * b->radius / of.n;
+    if (b->base.is_waiting) continue;
+    for (int k = 0; k < 3; ++k) m->x[k][out->n] = b->c[k], m->v[k][out->n] = b->v[k];
+    m->mass[out->n] = b->mass;
+    m->id[out->n++] = i;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -533,6 +533,7 @@ static const unused_key unused[]             = {{"contact.stiffness", "contact i
                                                 {"solver.newton.stall_tolerance", "its tolerance is solver.monolith.tolerance", true},
                                                 {"solver.newton.max_iterations", "its maximum is solver.monolith.max_outer_iterations", true},
                                                 {"time.start", "its continua have no elastic state, so that they start at rest without it", false},
+                                                {"bodies.*.copies.pour", "all its bodies exist from the start; use exact, convex or penalty", false},
                                                 {"output.fclib", "friction of contacts is not a separate problem", true},
                                                 {.path = NULL}};
 const formulation_ops   monolith_formulation = {

@@ -10,8 +10,7 @@
 void overlap_shape_clear(overlap_shape *s)
 {
   triangle_bvh_destroy(&s->bvh);
-  if (!s->is_posed) s->x = NULL;
-  triangle_mesh_destroy(&s->mesh);
+  if (!s->is_posed) s->x = NULL, triangle_mesh_destroy(&s->mesh);
   MEMORY_FREE(&s->convex, &s->work, &s->phi_box, &s->x, &s->thin);
 }
 
@@ -42,29 +41,39 @@ static PetscErrorCode set_level_sets(overlap_shape *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_mesh(overlap_shape *s)
+/* The surface of a rigid body; the check of a surface that `like` has, too, is not repeated. */
+static PetscErrorCode set_rigid_mesh(overlap_shape *s, triangle_mesh *surface, const overlap_shape *like)
+{
+  triangle_mesh_defects defects;
+  PetscFunctionBegin;
+  if (like && like->mesh == surface) s->is_closed = true;
+  else {
+    PetscCall(triangle_mesh_check(surface, &defects));
+    s->is_closed = triangle_mesh_is_sound(&defects);
+  }
+  if (s->is_closed) s->mesh = surface; /* else of an unbounded shape, for pictures */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_mesh(overlap_shape *s, const overlap_shape *like)
 {
   triangle_mesh_defects defects;
   const rigid_body     *rigid = rigid_body_of((body *)s->b);
   body_surface          own   = {0};
   PetscFunctionBegin;
   if (s->is_walls) PetscFunctionReturn(PETSC_SUCCESS); /* their triangles are only for pictures */
-  if (rigid && rigid->surface) PetscCall(triangle_mesh_copy(rigid->surface, &s->mesh));
-  else if (!rigid && s->b->ops->surface) {
-    s->b->ops->surface(s->b, &own);
-    if (own.n_triangles > 0) {
-      PetscCall(triangle_mesh_create(own.n_nodes, own.n_triangles, &s->mesh));
-      memcpy(s->mesh->tri, own.triangles, 3 * (size_t)own.n_triangles * sizeof *own.triangles);
-      memcpy(s->mesh->x, own.x, 3 * (size_t)own.n_nodes * sizeof *own.x);
-    }
+  if (rigid) {
+    if (rigid->surface) PetscCall(set_rigid_mesh(s, rigid->surface, like));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!s->mesh) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->b->ops->surface) s->b->ops->surface(s->b, &own);
+  if (own.n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(triangle_mesh_create(own.n_nodes, own.n_triangles, &s->mesh));
+  memcpy(s->mesh->tri, own.triangles, 3 * (size_t)own.n_triangles * sizeof *own.triangles);
+  memcpy(s->mesh->x, own.x, 3 * (size_t)own.n_nodes * sizeof *own.x);
   PetscCall(triangle_mesh_check(s->mesh, &defects));
   s->is_closed = triangle_mesh_is_sound(&defects);
-  if (rigid && !s->is_closed) triangle_mesh_destroy(&s->mesh); /* of an unbounded shape, for pictures */
-  if (!s->mesh) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->is_posed) PetscCall(memory_alloc("overlap shapes", 3 * s->mesh->n_vertices, sizeof *s->x, &s->x));
-  else s->x = s->mesh->x;
+  s->x         = s->mesh->x;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,7 +98,7 @@ static void set_size(overlap_shape *s)
   else if (s->b->ops->length) s->size = s->b->ops->length(s->b);
 }
 
-PetscErrorCode overlap_shape_create(const body *b, bool is_thick, overlap_shape *out)
+PetscErrorCode overlap_shape_create(const body *b, bool is_thick, const overlap_shape *like, overlap_shape *out)
 {
   PetscFunctionBegin;
   memset(out, 0, sizeof *out);
@@ -97,7 +106,7 @@ PetscErrorCode overlap_shape_create(const body *b, bool is_thick, overlap_shape 
   out->is_posed = b->ops->frame != NULL;
   PetscCall(set_solids(out));
   PetscCall(set_level_sets(out));
-  PetscCall(set_mesh(out));
+  PetscCall(set_mesh(out, like));
   if (b->ops->segments) b->ops->segments(b, &out->fibres);
   if (b->ops->particles) out->particles = b->ops->particles(b);
   set_size(out);
@@ -213,10 +222,13 @@ PetscErrorCode overlap_shape_prepare_inside(overlap_shape *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void overlap_shape_prepare_vertices(overlap_shape *s)
+PetscErrorCode overlap_shape_prepare_vertices(overlap_shape *s)
 {
-  if (!s->mesh || !s->is_posed) return;
+  PetscFunctionBegin;
+  if (!s->mesh || !s->is_posed) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->x) PetscCall(memory_alloc("overlap shapes", 3 * s->mesh->n_vertices, sizeof *s->x, &s->x));
   for (int64_t k = 0; k < s->mesh->n_vertices; ++k) rigid_frame_to_world(&s->pose, s->mesh->x + 3 * k, s->x + 3 * k);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 bool overlap_shape_has_inside(const overlap_shape *s) { return !s->is_walls && (s->n_phi > 0 || s->is_closed); }

@@ -20,26 +20,27 @@ typedef struct {
   int                 n_phi;
   level_set *const   *phi;     /* [n_phi] in the axes of `pose` */
   double             *phi_box; /* [n_phi][6] owned: bounds in the axes of `pose` */
-  triangle_mesh      *mesh;    /* owned: surface in the axes of `pose`, or in world coordinates; NULL: none */
+  triangle_mesh      *mesh;    /* surface in the axes of `pose`, borrowed; or in world coordinates, owned; NULL: none */
   bool                is_closed;
   triangle_bvh       *bvh; /* owned: of `mesh`; NULL unless overlap_shape_prepare_inside has been called */
-  double             *x;   /* [mesh->n_vertices][3] owned: vertices in world coordinates; mesh->x if the body has no pose */
-  body_segments       fibres;
-  double             *thin; /* [n_segments] owned: zeros, the radii of fibres whose contact acts on the axis; else NULL */
-  const particles    *particles;
-  double              min[3], max[3]; /* bounds in world coordinates; infinite for half-spaces [m] */
-  double              size;           /* smallest extent of a solid; spacing, diameter of fibres or of particles otherwise [m] */
+  double          *x; /* [mesh->n_vertices][3] owned: vertices in world coordinates, NULL until prepared; mesh->x if the body has no pose */
+  body_segments    fibres;
+  double          *thin; /* [n_segments] owned: zeros, the radii of fibres whose contact acts on the axis; else NULL */
+  const particles *particles;
+  double           min[3], max[3]; /* bounds in world coordinates; infinite for half-spaces [m] */
+  double           size;           /* smallest extent of a solid; spacing, diameter of fibres or of particles otherwise [m] */
 } overlap_shape;
 
-/* is_thick: fibres have their radius; false: contact acts on their axes (formulation penalty). Describe body b, which outlives *out; free it with overlap_shape_clear. */
-PetscErrorCode overlap_shape_create(const body *b, bool is_thick, overlap_shape *out);
+/* is_thick: fibres have their radius; false: contact acts on their axes (formulation penalty). Describe body b, which outlives *out; free it with overlap_shape_clear. like: shape of another
+ * body that may have the same surface, such as the copy before; NULL: none. */
+PetscErrorCode overlap_shape_create(const body *b, bool is_thick, const overlap_shape *like, overlap_shape *out);
 void           overlap_shape_clear(overlap_shape *s);
 /* Set poses, positions and bounds between two steps; bodies with prescribed motion are placed for time t. */
 PetscErrorCode overlap_shape_place(overlap_shape *s, double t);
 /* Prepare overlap_shape_distance. Does nothing if the body has level sets, or no closed surface. */
 PetscErrorCode overlap_shape_prepare_inside(overlap_shape *s);
-/* World positions s->x of the vertices of bodies with a pose, for the current placement. */
-void overlap_shape_prepare_vertices(overlap_shape *s);
+/* World positions s->x of the vertices of bodies with a pose, for the current placement. Error: out of memory. */
+PetscErrorCode overlap_shape_prepare_vertices(overlap_shape *s);
 /* True if overlap_shape_distance is available after the preparation: level sets other than half-spaces, or a closed surface. */
 bool overlap_shape_has_inside(const overlap_shape *s);
 /* Signed distance of x [3] from the surface, negative inside [m], if it is below `limit`; otherwise any number that is not below it. *hint: -1 at first,

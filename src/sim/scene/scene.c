@@ -12,6 +12,7 @@
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
 #include "discretize/rigid/rigid_table.h"
+#include "sim/scene/body_releases.h"
 #include "sim/scene/rotation_step.h"
 #include "sim/scene/contact_classes.h"
 #include "sim/scene/scene_overlaps.h"
@@ -30,8 +31,10 @@ static bool           scene_is_wall(const scene *s, int i);
 static void scene_wall_law(const scene *s, int i, int j, contact_law *law);
 /* Bits of the sides that body i can touch; of a side: its own bit. */
 static unsigned scene_sides_of(const scene *s, int i);
-/* Collect frames, contact sources and objects from the bodies. */
+/* Number the frames, and allocate the lists of contact sources, objects and meshes. */
 static PetscErrorCode scene_build_contact(scene *s);
+/* Fill these lists with the bodies that do not wait. */
+static void scene_list_contact(scene *s);
 
 /* --- materials ------------------------------------------------------------------------------------------------------- */
 
@@ -243,24 +246,58 @@ static PetscErrorCode build_rigid_table(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collect the systems with unknowns, kind by kind, and the fields of all bodies. */
-static PetscErrorCode build_systems(scene *s)
+enum { MANY_RIGID = 256 };
+
+/* Collect the systems with unknowns that do not wait, kind by kind. */
+static void list_systems(scene *s)
 {
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("systems", s->n_bodies, sizeof(body *), &s->systems));
-  s->length_scale = INFINITY;
+  s->n_systems = 0;
   for (const body_kind *const *kind = body_kinds; *kind; ++kind)
     for (int i = 0; i < s->n_bodies; ++i) {
       body *system = s->bodies[i].kind == *kind ? body_system(s->bodies[i].body) : NULL;
       /* only systems of several bodies can be listed already */
-      if (!system || ((system != s->bodies[i].body || system->ops->parts) && is_listed(s, system))) continue;
+      if (!system || system->is_waiting || ((system != s->bodies[i].body || system->ops->parts) && is_listed(s, system))) continue;
       s->systems[s->n_systems++] = system;
-      s->length_scale            = fmin(s->length_scale, system->ops->length(system));
     }
+  s->has_many_rigid = s->n_systems >= MANY_RIGID;
+  for (int i = 0; i < s->n_systems; ++i) s->has_many_rigid = s->has_many_rigid && s->systems[i]->ops->points == POINT_RIGID;
+}
+
+/* The set of waiting bodies has changed. */
+static void list_present(void *context)
+{
+  scene *s = context;
+  list_systems(s);
+  scene_list_contact(s);
+}
+
+static PetscErrorCode create_releases(scene *s)
+{
+  body **of __attribute__((cleanup(memory_free))) = NULL;
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("releases", s->n_bodies, sizeof *of, &of));
+  for (int i = 0; i < s->n_bodies; ++i) of[i] = s->bodies[i].body;
+  PetscCall(body_releases_create(s->n_bodies, of, &s->releases));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* List the systems, and register the fields of all bodies. */
+static PetscErrorCode build_systems(scene *s)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_alloc("systems", s->n_bodies, sizeof(body *), &s->systems));
+  list_systems(s);
+  s->length_scale = INFINITY;
+  for (int i = 0; i < s->n_bodies; ++i) {
+    const body *system = body_system(s->bodies[i].body);
+    if (system) s->length_scale = fmin(s->length_scale, system->ops->length(system));
+  }
   if (!isfinite(s->length_scale)) s->length_scale = 1.0;
   PetscCall(field_table_create(&s->fields));
   PetscCall(build_rigid_table(s));
   PetscCall(rigid_table_fields(s->rigid, s->fields));
+  rigid_table_on_restore(s->rigid, list_present, s);
+  PetscCall(create_releases(s));
   for (int i = 0; i < s->n_systems; ++i)
     if (s->systems[i]->ops->fields) PetscCall(s->systems[i]->ops->fields(s->systems[i], s->fields));
   for (int i = 0; i < s->n_bodies; ++i) {
@@ -360,6 +397,7 @@ void scene_destroy(scene **s)
   field_table_destroy(&(*s)->fields);
   warning_list_destroy(&(*s)->warnings);
   scene_overlaps_destroy(&(*s)->overlaps);
+  body_releases_destroy(&(*s)->releases);
   pair_classes_destroy(&(*s)->pairs);
   for (int i = (*s)->n_bodies; i-- > 0;) { /* parts come after the body that owns them */
     body *b = (*s)->bodies[i].body;
@@ -398,15 +436,30 @@ body_range scene_find_bodies(const scene *s, const char *name)
 
 /* --- during the run -------------------------------------------------------------------------------------------------- */
 
+static void evaluate_frame(const scene *s, int i, double t, double dt, const double *v, rigid_frame *frames)
+{
+  const scene_body *b      = &s->bodies[i];
+  const body       *system = body_system(b->body);
+  rigid_frame      *f      = &frames[b->frame];
+  if (!b->body->is_waiting) {
+    b->body->ops->frame(b->body, t, dt, v ? v + 3 * (system ? system->first_block : 0) : NULL, f);
+    return;
+  }
+  b->body->ops->frame(b->body, t, dt, NULL, f);
+  v3_set(f->v, 0.0, 0.0, 0.0);
+  v3_set(f->w, 0.0, 0.0, 0.0);
+  f->block = -1;
+}
+
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < s->n_bodies; ++i) {
-    const scene_body *b = &s->bodies[i];
-    if (b->frame < 0) continue;
-    const body *system = body_system(b->body);
-    b->body->ops->frame(b->body, t, dt, v ? v + 3 * (system ? system->first_block : 0) : NULL, &frames[b->frame]);
-  }
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (s->bodies[i].frame >= 0 && !(s->has_many_rigid && body_system(s->bodies[i].body))) evaluate_frame(s, i, t, dt, v, frames);
+  if (!s->has_many_rigid) PetscFunctionReturn(PETSC_SUCCESS);
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < s->n_bodies; ++i)
+    if (s->bodies[i].frame >= 0 && body_system(s->bodies[i].body)) evaluate_frame(s, i, t, dt, v, frames);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,6 +473,27 @@ PetscErrorCode scene_set_time(scene *s, double t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode release_bodies(scene *s, double t)
+{
+  int64_t        n;
+  const int32_t *list;
+  int32_t        blocked;
+  PetscFunctionBegin;
+  PetscCall(body_releases_find(s->releases, t, s->overlaps, &n, &list, &blocked));
+  for (int64_t k = 0; k < n; ++k) rigid_table_release(s->rigid, list[k]);
+  if (n > 0) list_present(s);
+  if (blocked >= 0) {
+    char path[300];
+    snprintf(path, sizeof path, "bodies.%s", scene_shared_name(s, blocked));
+    warning_list_add(
+        s->warnings, "pour-blocked", path,
+        "the place of %s is occupied at t = %.5g s, so it is released later; choose a longer copies.pour.every, a smaller count, or a "
+        "larger velocity or region",
+        s->bodies[blocked].name, t);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode scene_emit(scene *s, double t, double dt)
 {
   PetscFunctionBegin;
@@ -427,6 +501,7 @@ PetscErrorCode scene_emit(scene *s, double t, double dt)
     body *b = s->bodies[i].body;
     if (b->ops->emit) PetscCall(b->ops->emit(b, t, dt));
   }
+  if (s->releases) PetscCall(release_bodies(s, t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -443,7 +518,10 @@ static PetscErrorCode describe_copies(const scene *s, int first, int n, FILE *ou
   fprintf(out, "  %-16s %-10s %d copies, %.6g kg, ", s->bodies[first].entry, s->bodies[first].kind->name, n, mass);
   if (lightest < heaviest) fprintf(out, "%.4g to %.4g kg each, ", lightest, heaviest);
   if (s->bodies[first].body->ops->describe) s->bodies[first].body->ops->describe(s->bodies[first].body, out);
-  fprintf(out, " each\n");
+  fprintf(out, " each");
+  const rigid_body *from = rigid_body_dynamic(s->bodies[first].body), *last = rigid_body_dynamic(s->bodies[first + n - 1].body);
+  if (last->release > from->release) fprintf(out, ", released from %g to %g s", from->release, last->release);
+  fprintf(out, "\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -517,17 +595,21 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
 PetscErrorCode scene_bodies_totals(const scene *s, body_range bodies, body_totals *sum)
 {
   PetscFunctionBegin;
-  if (bodies.n == 1) {
+  if (bodies.n == 1 && !s->bodies[bodies.first].body->is_waiting) {
     PetscCall(scene_body_totals(s, bodies.first, sum));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  bool is_empty = true;
   memset(sum, 0, sizeof *sum);
   for (int i = 0; i < bodies.n; ++i) {
     body_totals one = {0};
+    if (s->bodies[bodies.first + i].body->is_waiting) continue;
     PetscCall(scene_body_totals(s, bodies.first + i, &one));
     add_totals(&one, sum);
+    is_empty = false;
   }
   if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);
+  if (is_empty) v3_set(sum->center, NAN, NAN, NAN);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1051,9 +1133,17 @@ static PetscErrorCode scene_build_contact(scene *s)
     n_objects += n;
   }
   PetscCall(MEMORY_ALLOC("scene", ARRAY(s->sources, s->n_bodies), ARRAY(s->objects, n_objects), ARRAY(s->meshes, s->n_bodies)));
+  for (int i = 0; i < s->n_bodies; ++i) s->bodies[i].frame = s->bodies[i].body->ops->frame ? s->n_frames++ : -1;
+  scene_list_contact(s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void scene_list_contact(scene *s)
+{
+  s->n_sources = s->n_objects = s->n_meshes = 0;
   for (int i = 0; i < s->n_bodies; ++i) {
-    scene_body *b = &s->bodies[i];
-    b->frame      = b->body->ops->frame ? s->n_frames++ : -1;
+    const scene_body *b = &s->bodies[i];
+    if (b->body->is_waiting) continue;
     if (b->body->ops->points != POINT_NONE) s->sources[s->n_sources++] = (contact_source){b->body, b->frame, i};
     if (has_surface(b)) s->meshes[s->n_meshes++] = (contact_mesh){b->body, b->frame, i};
     if (!b->body->ops->level_sets) continue;
@@ -1061,7 +1151,6 @@ static PetscErrorCode scene_build_contact(scene *s)
     level_set *const *phi = b->body->ops->level_sets(b->body, &n);
     for (int k = 0; k < n; ++k) s->objects[s->n_objects++] = (contact_object){phi[k], b->frame, i};
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ==== sides of the grid's domain ==== */

@@ -30,11 +30,13 @@ struct scene {
   scene_body          *bodies;
   body_world           world;        /* data shared by bodies */
   double               length_scale; /* smallest grid spacing or body size, for contact margins [m] */
-  /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. */
-  int                 n_systems;
-  body              **systems;
-  struct rigid_table *rigid; /* state of all dynamic rigid bodies, rigid_table.h */
-  /* Data for contact detection. */
+  /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. Without waiting bodies. */
+  int                   n_systems;
+  body                **systems;
+  bool                  has_many_rigid; /* the systems are many rigid bodies: loops over them may use all threads */
+  struct rigid_table   *rigid;          /* state of all dynamic rigid bodies, rigid_table.h */
+  struct body_releases *releases;       /* waiting bodies, body_releases.h; NULL: none */
+  /* Data for contact detection. `sources` and `objects` without waiting bodies. */
   int             n_frames, n_sources, n_objects;
   contact_source *sources;
   contact_object *objects;
@@ -77,13 +79,15 @@ const document_node *scene_body_node(const scene *s, int i);
 PetscErrorCode scene_survey(const scene *s, body_survey **survey);
 /* Evaluate frames [n_frames]: poses at time t (v == NULL), or at t + dt for velocities v [n_blocks][3]. */
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames);
-/* Add material from sources between two steps; t is the end of the last step. Call it before the step that starts at t. */
+/* Add material from sources and release waiting bodies between two steps; t is the end of the last step. Call it before the step that starts at t. */
 PetscErrorCode scene_emit(scene *s, double t, double dt);
 /* Move bodies with prescribed motion to their poses at time t. */
 PetscErrorCode scene_set_time(scene *s, double t);
 /* Print one line per body, for the command `check`. */
 PetscErrorCode scene_describe(const scene *s, FILE *out);
-PetscErrorCode scene_totals(const scene *s, body_totals *sum); /* mass, momenta, energies of all bodies; below: of one */
+/* Mass, momenta and energies of all bodies; below: of one body, and of some. Waiting bodies count only in scene_body_totals. If all of some bodies wait, their
+ * centre is NaN. */
+PetscErrorCode scene_totals(const scene *s, body_totals *sum);
 PetscErrorCode scene_body_totals(const scene *s, int i_body, body_totals *sum);
 PetscErrorCode scene_bodies_totals(const scene *s, body_range bodies, body_totals *sum);
 #endif

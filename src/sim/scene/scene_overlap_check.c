@@ -1,7 +1,10 @@
 /* Implementation: scene_overlaps_find at t = 0, tolerances, messages. */
 #include "sim/scene/scene_overlap_check.h"
 #include "core/math3.h"
+#include "core/memory.h"
 #include "discretize/articulated/articulated_body.h"
+#include "discretize/rigid/rigid_body.h"
+#include "sim/scene/body_releases.h"
 #include "sim/scene/scene_overlaps.h"
 
 enum { SHOWN = 20 };                                                               /* pairs with a message of their own */
@@ -106,6 +109,32 @@ static void report_overlap(const scene *s, const scene_overlap *p, diagnostics *
                         a == b ? "itself" : two, a == b ? "" : "\"", p->at.depth, p->at.x[0], p->at.x[1], p->at.x[2], remedy);
 }
 
+/* Report bodies of the first release of an entry whose place overlaps a static obstacle, so that it is never free. */
+static PetscErrorCode check_places(const scene *s, diagnostics *d)
+{
+  scene_overlap *list __attribute__((cleanup(memory_free)))  = NULL;
+  const void   **entry __attribute__((cleanup(memory_free))) = NULL;
+  const int32_t *first;
+  int64_t        n, n_found, n_bad = 0;
+  PetscFunctionBegin;
+  if (!s->releases) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(memory_alloc("overlaps", s->n_bodies, sizeof *entry, &entry));
+  for (int i = 0; i < s->n_bodies; ++i) entry[i] = s->bodies[i].entry;
+  PetscCall(body_releases_first(s->releases, entry, &n, &first));
+  PetscCall(scene_overlaps_find_waiting(s->overlaps, 0.0, n, first, &n_found, &list));
+  for (int64_t k = 0; k < n_found && n_bad < SHOWN; ++k) {
+    double            tolerance = 0.0;
+    const int         other     = s->bodies[list[k].a].body->is_waiting ? list[k].b : list[k].a;
+    const rigid_body *obstacle  = rigid_body_of(s->bodies[other].body);
+    if (!obstacle || obstacle->kind != RIGID_STATIC) continue;
+    PetscCall(tolerance_of(s, &list[k], &tolerance));
+    if (!(list[k].at.depth > tolerance)) continue;
+    report_overlap(s, &list[k], d);
+    ++n_bad;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode scene_overlap_check(const scene *s, diagnostics *d)
 {
   const scene_overlap *list;
@@ -129,5 +158,11 @@ PetscErrorCode scene_overlap_check(const scene *s, diagnostics *d)
                           "%lld more pairs overlap at the start of the run. Move the bodies, or permit it for all: "
                           "contact.initial_overlap: permit",
                           (long long)(n_bad - SHOWN));
+  if (scene_overlaps_are_too_many(s->overlaps))
+    diagnostics_add_under(
+        d, document_find(s->options->root, "bodies"), "bodies", NULL,
+        "more than %lld pairs of bodies overlap at the start of the run; further ones were not searched. Distribute the bodies",
+        (long long)n);
+  PetscCall(check_places(s, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

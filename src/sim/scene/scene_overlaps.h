@@ -27,8 +27,13 @@ typedef struct scene_overlaps scene_overlaps;
 PetscErrorCode scene_overlaps_create(const overlap_scene *s, body *const *bodies, scene_overlaps **out);
 void           scene_overlaps_destroy(scene_overlaps **o); /* accepts NULL */
 /* Find all overlaps between two steps at time t: *list [*n], ascending by (a, b), depth > 0; owned by o until the next call.
- *   is_initial  search thoroughly, including pairs that are in contact on a grid, and with positions of all overlaps */
+ *   is_initial  search thoroughly, including pairs that are in contact on a grid, and with positions of all overlaps. Very many overlaps end the search:
+ *               scene_overlaps_are_too_many is then true */
 PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial, int64_t *n, const scene_overlap **list);
+/* Overlaps of the waiting bodies (body.is_waiting) listed in sought [n], at the places of their release, with each other and with all bodies that do not
+ * wait, at time t: *list [*n_found] as above, memory_free(*list). Does not change the results of scene_overlaps_find. */
+PetscErrorCode scene_overlaps_find_waiting(scene_overlaps *o, double t, int64_t n, const int32_t *sought, int64_t *n_found,
+                                           scene_overlap **list);
 /* Rest depths of contact springs (contact_rests), so that an overlap that the job permits at the start does not store energy.
  * scene_overlaps_begin: register the overlaps of the last search whose pairs may overlap without preload, with their depth as rest depth, in the field table
  * (group "contact/rest_overlaps", checkpoints). scene_overlaps_relax: after a step of length dt that ended with the last search, reduce each
@@ -40,7 +45,10 @@ double scene_overlaps_reduction(const scene_overlaps *o, int a, int b);
 /* Rest depths of the current step; NULL: no pair had a permitted overlap at the start. */
 const contact_rests *scene_overlaps_rests(const scene_overlaps *o);
 /* Results of the last search. */
-int64_t scene_overlaps_list(const scene_overlaps *o, const scene_overlap **list);
+bool                 scene_overlaps_are_too_many(const scene_overlaps *o);
+const overlap_shape *scene_overlaps_shape(const scene_overlaps *o,
+                                          int i); /* of body i in that search; a waiting body has the shape of its creation */
+int64_t              scene_overlaps_list(const scene_overlaps *o, const scene_overlap **list);
 /* Largest depth of body `on` and body `with`; -1: any body. 0 if they do not overlap. */
 double scene_overlaps_depth(const scene_overlaps *o, int on, int with);
 /* Size of body i to which depths are compared (overlap_shape.size) [m]; INFINITY for half-spaces. */

@@ -209,9 +209,10 @@ static PetscErrorCode create_subject(scene *s, subject *c)
     }
     for (int k = 0; k < n_solids; ++k) has_plane = has_plane || solid[k].kind == CONVEX_HALF_SPACE;
     if (has_plane) c->plane[c->n_planes++] = i;
+    c->least_size = fmin(c->least_size, c->body[i].size);
+    if (s->bodies[i].body->is_waiting) continue; /* nothing falls on it */
     if (is_bounded && !has_plane) c->bounded[c->n_bounded++] = i;
     else c->unbounded[c->n_unbounded++] = i;
-    c->least_size = fmin(c->least_size, c->body[i].size);
   }
   PetscCall(box_tree_create(c->n_bounded, &c->tree));
   box_tree_fit(&c->tree, c->box);
@@ -322,6 +323,7 @@ static void check_speed(const subject *c, int i)
     if (!may_touch(c, i, j) || (!is_spring(c) && !c->body[j].is_free)) continue;
     if (other < 0) other = i;
     if (c->body[j].size < least) least = c->body[j].size, other = j;
+    if (least <= c->least_size) break; /* no other body is smaller */
   }
   if (other < 0 || !(speed * c->dt > 0.5 * least)) return;
   warning_list_add(c->s->warnings, "fast-body", limited(c, "fast-body", PATH(i)),
@@ -716,7 +718,7 @@ static PetscErrorCode describe_contacts(const subject *c, FILE *out)
     int64_t      n_below = c->n_unbounded;
     box_walk     walk;
     int32_t      found[BOX_TREE_WIDTH];
-    if (c->body[i].n_points == 0 || particles_of(c->s->bodies[i].body)) continue;
+    if (c->body[i].n_points == 0 || particles_of(c->s->bodies[i].body) || c->s->bodies[i].body->is_waiting) continue;
     PetscCall(memory_reserve("plausibility", n_below, sizeof *below, &capacity, &below));
     for (int k = 0; k < c->n_unbounded; ++k) below[k] = c->unbounded[k];
     walk_below(c, i, fall, &walk);

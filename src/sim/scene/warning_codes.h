@@ -9,7 +9,7 @@
 /* clang-format off */
 #define WARNING_CODE_TABLE(X)                                                                                                               \
   X("below-plane", "start", "a body starts completely behind a plane, a wall of a container or a side of the grid: move it to the free side")   \
-  X("unsupported-body", "start", "nothing is below a body within its fall during the run: add an obstacle, or check positions and gravity") \
+  X("unsupported-body", "start, run", "nothing is below a body within its fall during the run, or a rigid body has fallen out of the scene: add an obstacle, close the hole, or check positions and gravity") \
   X("fast-body", "start", "a body moves farther in one step than half of the smallest feature that it can collide with: choose a shorter step") \
   X("step-gravity", "start", "gravity displaces a body at rest in one step by more than its size or the spacing: choose a shorter step") \
   X("step-sound", "start", "the step is so much longer than the oscillations of an elastic body that they are damped within a step: choose a shorter step if vibrations or impacts matter") \
@@ -26,6 +26,7 @@
   X("edges-pass", "start", "edges of rigid triangle surfaces pass through each other, because restitution, friction_direction or lagged forces exclude contact of edges: use convex solids, or remove these keys")   \
   X("until-not-finite", "run", "an expression of until is infinite or undefined although its measures are finite: correct the expression")   \
   X("deep-overlap", "run", "bodies overlap by more than a tenth of the spacing or of the body: choose a larger stiffness or a shorter step") \
+  X("pour-blocked", "run", "the place of a poured body is occupied at its time, so that it is released later: pour more slowly")   \
   X("few-contact-points", "start, run", "a pair of bodies has too few contact points for its size: choose a finer spacing") \
   X("rotation-step", "start", "a body rotates by a large angle per step with an integrator that dissipates: use rotation: conserving or a shorter step")
 /* clang-format on */

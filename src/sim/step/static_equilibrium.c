@@ -26,11 +26,11 @@ typedef struct {
   double longest_next;   /* bound of the next step from the displacements of the last one */
 } search;
 
-/* Whether the body counts: it has unknowns of its own and a mass. Bodies with parts are represented by their parts. */
+/* Whether the body counts: it has unknowns of its own and a mass, and does not wait. Bodies with parts are represented by their parts. */
 static bool is_considered(const scene *s, int i)
 {
   body *b = s->bodies[i].body;
-  return body_system(b) && b->ops->totals && !b->ops->parts;
+  return body_system(b) && b->ops->totals && !b->ops->parts && !b->is_waiting;
 }
 
 static PetscErrorCode centre_of(const scene *s, int i, body_totals *sum)
@@ -51,7 +51,8 @@ PetscErrorCode static_equilibrium_check(const scene *s, diagnostics *d)
     const char          *key  = NULL;
     char                 path[300];
     body_totals          sum = {0};
-    if (!body_system(s->bodies[i].body) || !s->bodies[i].body->ops->totals || s->bodies[i].whole >= 0) continue;
+    if (!body_system(s->bodies[i].body) || !s->bodies[i].body->ops->totals || s->bodies[i].whole >= 0 || s->bodies[i].body->is_waiting)
+      continue;
     PetscCall(scene_body_totals(s, i, &sum));
     if (!(sum.kinetic > 0.0)) continue;
     for (size_t k = 0; k < sizeof keys / sizeof *keys && !key; ++k)

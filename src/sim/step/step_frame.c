@@ -30,8 +30,10 @@ PetscErrorCode step_frame_create(scene *s, double overlap_correction, step_frame
   step_record_attach(&f->record, &f->base);
   PetscCall(step_layout_create(s, &f->layout));
   PetscCall(step_contacts_create(s, overlap_correction, &f->contacts));
-  for (int i = 0; i < s->n_systems; ++i)
-    if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
+  for (int i = 0; i < s->n_bodies; ++i) { /* also of bodies that wait */
+    body *system = body_system(s->bodies[i].body);
+    if (system && system->ops->set_definite) system->ops->set_definite(system, true);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

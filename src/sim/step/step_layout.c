@@ -44,15 +44,49 @@ PetscErrorCode step_layout_update_poses(step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is done with each system. */
+typedef PetscErrorCode (*system_function)(step_layout *l, body *b, void *context, step_status *status);
+
+/* Call f for each system until one fails; many rigid bodies by all threads, where the first failure in the order of the systems counts. */
+static PetscErrorCode for_systems(step_layout *l, system_function f, void *context, step_status *status)
+{
+  const scene   *s     = l->scene;
+  int            first = s->n_systems;
+  PetscErrorCode code  = PETSC_SUCCESS;
+  PetscFunctionBegin;
+  for (int i = 0; i < s->n_systems && !s->has_many_rigid && status->code == STEP_OK; ++i) PetscCall(f(l, s->systems[i], context, status));
+  if (!s->has_many_rigid) PetscFunctionReturn(PETSC_SUCCESS);
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < s->n_systems; ++i) {
+    step_status          own      = {.code = STEP_OK};
+    const PetscErrorCode own_code = f(l, s->systems[i], context, &own);
+    if (own_code || own.code != STEP_OK) {
+#pragma omp critical
+      if (i < first) first = i, code = own_code, *status = own;
+    }
+  }
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  double *g;
+  bool    with_tangent;
+} residual_request;
+
+static PetscErrorCode add_residual(step_layout *l, body *b, void *context, step_status *status)
+{
+  const residual_request *r      = context;
+  const int64_t           offset = 3 * b->first_block;
+  return b->n_blocks > 0 ? b->ops->residual(b, l->v + offset, r->g + offset, r->with_tangent, status) : PETSC_SUCCESS;
+}
+
 PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_status *status)
 {
+  residual_request r = {g, with_tangent};
   PetscFunctionBegin;
   memset(g, 0, (size_t)(3 * l->n_blocks) * sizeof *g);
-  for (int i = 0; i < l->scene->n_systems && status->code == STEP_OK; ++i) {
-    body         *b      = l->scene->systems[i];
-    const int64_t offset = 3 * b->first_block;
-    if (b->n_blocks > 0) PetscCall(b->ops->residual(b, l->v + offset, g + offset, with_tangent, status));
-  }
+  if (status->code == STEP_OK) PetscCall(for_systems(l, add_residual, &r, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,18 +146,44 @@ PetscErrorCode step_layout_release(step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode begin_system(step_layout *l, body *b, void *context, step_status *status)
+{
+  (void)context;
+  return b->ops->begin_step(b, l->t, l->dt, &b->n_blocks, status);
+}
+
+/* Velocities at the start and scaling of one system. */
+static PetscErrorCode scale_system(step_layout *l, body *b, void *context, step_status *status)
+{
+  const double  g0     = l->acceleration_scale;
+  const int64_t offset = 3 * b->first_block, m = 3 * b->n_blocks;
+  body_totals   totals;
+  PetscFunctionBegin;
+  (void)context, (void)status;
+  if (m == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(b->ops->velocity(b, l->v0 + offset));
+  PetscCall(b->ops->mass(b, l->scale + offset));
+  PetscCall(b->ops->totals(b, l->scene->gravity, &totals));
+  for (int64_t k = offset; k < offset + m; ++k) {
+    l->inverse_scale[k] = 1.0 / (sqrt(l->scale[k] * totals.mass) * l->dt * g0);
+    l->column_scale[k]  = sqrt(totals.mass / l->scale[k]) * l->dt * g0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode begin_systems(step_layout *l, step_status *status)
 {
   PetscFunctionBegin;
   scene  *s = l->scene;
   int64_t n = 0;
-  for (int i = 0; i < s->n_systems; ++i) {
+  if (s->has_many_rigid) PetscCall(for_systems(l, begin_system, NULL, status));
+  for (int i = 0; i < s->n_systems && status->code == STEP_OK; ++i) {
     body *b        = s->systems[i];
-    b->first_block = n;
-    PetscCall(b->ops->begin_step(b, l->t, l->dt, &b->n_blocks, status));
-    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    b->first_block = n; /* particle bodies copy it in begin_step */
+    if (!s->has_many_rigid) PetscCall(begin_system(l, b, NULL, status));
     n += b->n_blocks;
   }
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   l->n_blocks = n;
   if (n > l->capacity) {
     l->capacity       = n + n / 8;
@@ -134,20 +194,7 @@ static PetscErrorCode begin_systems(step_layout *l, step_status *status)
     }
   }
   PetscCall(dependent_nodes_gather(&l->dependent, s->n_systems, s->systems));
-  const double g0 = l->acceleration_scale;
-  for (int i = 0; i < s->n_systems; ++i) {
-    const body   *b      = s->systems[i];
-    const int64_t offset = 3 * b->first_block, m = 3 * b->n_blocks;
-    body_totals   totals;
-    if (m == 0) continue;
-    PetscCall(b->ops->velocity(b, l->v0 + offset));
-    PetscCall(b->ops->mass(b, l->scale + offset));
-    PetscCall(b->ops->totals(b, s->gravity, &totals));
-    for (int64_t k = offset; k < offset + m; ++k) {
-      l->inverse_scale[k] = 1.0 / (sqrt(l->scale[k] * totals.mass) * l->dt * g0);
-      l->column_scale[k]  = sqrt(totals.mass / l->scale[k]) * l->dt * g0;
-    }
-  }
+  PetscCall(for_systems(l, scale_system, NULL, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,17 +271,19 @@ static void check_final_velocities(const step_layout *l, step_status *status)
   }
 }
 
+static PetscErrorCode end_system(step_layout *l, body *b, void *context, step_status *status)
+{
+  (void)context;
+  return b->ops->end_step(b, l->v + 3 * b->first_block, status);
+}
+
 PetscErrorCode step_layout_end(step_layout *l, step_status *status)
 {
   PetscFunctionBegin;
   check_final_velocities(l, status);
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   /* The grid is first in the list. Only the grid may reject the step (CFL), before any body has changed. */
-  for (int i = 0; i < l->scene->n_systems; ++i) {
-    body *b = l->scene->systems[i];
-    PetscCall(b->ops->end_step(b, l->v + 3 * b->first_block, status));
-    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCall(for_systems(l, end_system, NULL, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

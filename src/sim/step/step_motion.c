@@ -173,7 +173,10 @@ static PetscErrorCode choose_factorisation(step_motion *m, const step_layout *l)
       can && (requested == MOTION_ITERATIVE || n_entries > MOST_ENTRIES || (!m->options.needs_tangent && m->A.n_rows > MOST_ONCE));
   if (m->is_iterative) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mass_factor_needs_package(&m->A, &is_wide));
-  if (!is_wide && !is_coupled_by_contact) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!is_wide) {
+    m->waits_for_contact = is_coupled_by_contact;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(multifrontal_tree_create(&m->A, &terms, SOLVES, &m->tree));
   m->is_iterative = can && multifrontal_tree_work(m->tree) > MOST_WORK;
   if (m->is_iterative) multifrontal_tree_destroy(&m->tree);
@@ -191,6 +194,23 @@ static PetscErrorCode factor(step_motion *m, const step_layout *l, const step_un
     mass_factor_destroy(&m->factor);
     PetscCall(mass_factor_create(&m->A, &m->factor));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_motion_couple(step_motion *m)
+{
+  const multifrontal_terms terms = sap_columns_view(&m->columns);
+  bool                     is_definite;
+  PetscFunctionBegin;
+  if (!m->waits_for_contact) PetscFunctionReturn(PETSC_SUCCESS);
+  timer_begin(TIMER_PRECONDITIONER);
+  m->waits_for_contact = false;
+  mass_factor_destroy(&m->factor);
+  PetscCall(multifrontal_tree_create(&m->A, &terms, SOLVES, &m->tree));
+  PetscCall(factor_fronts(m, &is_definite));
+  PetscCheck(is_definite, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
+             "the matrix of the bodies has a factor, but none with the pattern of the contacts");
+  timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,6 +26,7 @@ typedef struct {
   multifrontal_tree   *tree;   /* for large components: elimination tree and multifrontal factor */
   multifrontal_factor *front;
   sap_columns          columns;                 /* columns of J, for the terms of the step */
+  bool                 waits_for_contact;       /* a simple factor until step_motion_couple is called */
   bool                 is_chosen, is_iterative; /* method chosen; conjugate gradients on products instead of a factor */
   bool                 is_matrix_free;          /* products without assembling A */
   bool                 is_part;                 /* A contains only the entries that precondition the products */
@@ -56,6 +57,9 @@ PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double
 /* Assemble and factorise m->A at the state of the last evaluation. is_start: start of a step, where a matrix that is not positive
  * definite is an error (a body has no mass); otherwise the status becomes negative. */
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start, step_status *status);
+/* Prepare factors of A + J^T G J, before the first problem with the terms of J is solved: where contact alone couples the bodies (rigid bodies), m->A has a
+ * simple factor until then. */
+PetscErrorCode step_motion_couple(step_motion *m);
 /* Iterate m->v to free motion. With options.needs_tangent A is computed there. */
 PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report);
 /* From the next evaluation on, use exact tangents for the systems that allow them, or definite ones for all. */

@@ -90,6 +90,32 @@ static void test_memory(void **state)
   assert_no_leak();
 }
 
+#define BED(formulation, n)                                                                                                                \
+  HEAD(formulation, "1")                                                                                                                   \
+  FLOOR "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}, copies: {arrangement: lattice, count: " n   \
+        ", region: {box: {min: [0, 0, 0], max: [2, 2, 9]}}}}\n"
+
+/* The arrays per body are those that further bodies add. */
+static void test_rigid_bodies(void **state)
+{
+  (void)state;
+  static const char *const text[] = {BED("exact", "400"), BED("exact", "800")};
+  double                   live[2];
+  run_estimate             e[2];
+  for (int k = 0; k < 2; ++k) {
+    run *r  = build(text[k]);
+    live[k] = (double)memory_live();
+    run_estimate_of(r, &e[k]);
+    run_destroy(&r);
+  }
+  const double work = 6200.0;                                                        /* of a step of exact */
+  assert_close((e[1].rigid_body - work) / ((live[1] - live[0]) / 400.0), 1.0, 0.15); /* other arrays are known to 0.3 MB */
+  assert_close((e[0].rigid_body - work) / (e[1].rigid_body - work), 1.0, 0.2);
+  assert_close(e[0].contact, 4000.0, 0.0);
+  assert_true(isnan(estimate(HEAD("exact", "1") FLOOR BALLS ROD).rigid_body));
+  assert_no_leak();
+}
+
 static void test_print(void **state)
 {
   (void)state;
@@ -100,10 +126,18 @@ static void test_print(void **state)
   run_estimate_print(r, f);
   fclose(f);
   if (!strstr(text, "MB of memory, 4.9 min of CPU time on one core")) fail_msg("%s", text);
+  assert_null(strstr(text, "per contact")); /* two bodies */
+  free(text);
+  run_destroy(&r);
+  r = build(BED("exact", "100"));
+  f = open_memstream(&text, &n);
+  run_estimate_print(r, f);
+  fclose(f);
+  if (!strstr(text, " kB per rigid body, about 4 kB per contact\n")) fail_msg("%s", text);
   free(text);
   run_destroy(&r);
   assert_no_leak();
 }
 
 TEST_MAIN(cmocka_unit_test(test_units), cmocka_unit_test(test_seconds), cmocka_unit_test(test_impulses), cmocka_unit_test(test_memory),
-          cmocka_unit_test(test_print))
+          cmocka_unit_test(test_rigid_bodies), cmocka_unit_test(test_print))

@@ -56,7 +56,7 @@ static void texts_have_the_entries(void **state)
   assert_string_equal(b.data,
                       "steps 120, steps above tolerance 0, largest residual 0.0009, largest residual body rope, deepest overlap 0.001 m, "
                       "deepest overlap bodies ball, floor, overlap ratio 0.1, overlap ratio bodies ball, floor, "
-                      "energy not checked bodies.belt.motion, step halvings 0, warnings 2");
+                      "energy not checked bodies.belt.motion, fallen bodies 0, step halvings 0, warnings 2");
   text_clear(&b);
   run_quality_print(&q, "  ", &b);
   assert_non_null(

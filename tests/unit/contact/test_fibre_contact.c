@@ -775,9 +775,40 @@ static void second_search_finds_new_collisions_only(void **unused)
   assert_no_leak();
 }
 
+/* A strand that turns back crosses another one twice, at nearly the same place of the latter. The second crossing, found in the second search, is not the first. */
+static void a_strand_crosses_another_one_twice(void **unused)
+{
+  (void)unused;
+  for (int is_first = 0; is_first < 2; ++is_first) {
+    const double      bent[9] = {0.25, -1, 0.02, 0.255, 1, 0.02, 0.26, -1, 0.52}, straight[6] = {-1, 0, 0, 1, 0, 0};
+    fibre_spot        first;
+    const fibre_spot *spot;
+    bool              moves[3] = {true, true, true};
+    int64_t           n, bad;
+    S = (scene){.can_touch = {true, true, true, true}};
+    if (!is_first) add_segment(&S, 0, 0.01, straight);
+    add_strand(&S, 1, 0.01, 3, bent, false);
+    if (is_first) add_segment(&S, 0, 0.01, straight);
+    fibre_contact *c = create(&S);
+    assert_ok(fibre_contact_run(c, S.x0, S.x1, 0.001, &n, &spot, &bad));
+    assert_int_equal(n, 1);
+    first = spot[0];
+    assert_int_equal(first.segment[1 - is_first], is_first ? 0 : 1);
+    S.x1[3 * (is_first ? 2 : 4) + 2] = -0.5; /* its end falls */
+    assert_ok(fibre_contact_run_again(c, S.x0, S.x1, 0.001, moves, 1, &first, &n, &spot, &bad));
+    assert_int_equal(n, 1);
+    assert_int_equal(spot[0].segment[1 - is_first], is_first ? 1 : 2);
+    assert_true(spot[0].is_swept);
+    assert_close(spot[0].at[is_first], 0.62875, 1e-3);
+    fibre_contact_destroy(&c);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(second_search_finds_new_collisions_only), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side),
           cmocka_unit_test(vertices_once), cmocka_unit_test(own_strand), cmocka_unit_test(ends_and_loops), cmocka_unit_test(coincident),
           cmocka_unit_test(closed), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary),
           cmocka_unit_test(order_does_not_matter), cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes),
           cmocka_unit_test(late_rotating_and_folding_collisions), cmocka_unit_test(thrown), cmocka_unit_test(swinging_segments_are_found),
-          cmocka_unit_test(sliding_contacts_are_matched), cmocka_unit_test(sides_are_kept), cmocka_unit_test(errors))
+          cmocka_unit_test(sliding_contacts_are_matched), cmocka_unit_test(sides_are_kept), cmocka_unit_test(errors),
+          cmocka_unit_test(a_strand_crosses_another_one_twice))

@@ -295,5 +295,70 @@ static void test_never_touch(void **state)
   assert_no_leak();
 }
 
+/* Two strands of three segments that cross above each other, with their crossing inside segments or at vertices. In the next step the contact has moved into
+ * the segments: it continues the first one, and keeps its side although the axes have passed through each other. The same with a checkpoint in between. */
+static double crossing_node[2][12];
+static void   crossing(const body *b, body_segments *out)
+{
+  *out = (body_segments){4, 3, chain_segment, chain_strand, crossing_node[b->name[0] == 'u'], chain_radius, false};
+}
+static void cross_at(bool is_upper_vertex, bool is_lower_vertex, double height)
+{
+  for (int k = 0; k < 4; ++k) {
+    v3_set(crossing_node[0] + 3 * k, 0.0, 0.1 * (k - 1) - (is_lower_vertex ? 0.0 : 0.05), 0.0);
+    v3_set(crossing_node[1] + 3 * k, 0.1 * (k - 1) - (is_upper_vertex ? 0.0 : 0.05), 0.0, height);
+  }
+}
+static void test_memory(void **state)
+{
+  static const body_ops ops       = {.kind = "mock strand", .segments = crossing, .residual = residual, .velocity = velocity};
+  body                  strand[2] = {{.ops = &ops, .name = "lower", .n_blocks = 4}, {.ops = &ops, .name = "upper", .n_blocks = 4}};
+  body *const           bodies[2] = {&strand[0], &strand[1]};
+  const contact_law     law[4]    = {{.friction = 0.3}, {.friction = 0.3}, {.friction = 0.3}, {.friction = 0.3}};
+  const int32_t         frame[2]  = {-1, -1};
+  const contact_scene   scene = {.n_bodies = 2, .body = bodies, .frame = frame, .law = law, .dt = 0.01, .margin = 0.015, .length = 0.01};
+  (void)state;
+  for (int at = 0; at < 8; ++at) {
+    fibre_scene    *f[2];
+    field_table    *fields[2];
+    field_snapshot *snapshot;
+    contact_set    *set;
+    contact_spot    first, next[2];
+    step_status     status = {STEP_OK, NULL, -1};
+    assert_ok(contact_set_create(&set));
+    assert_ok(field_snapshot_create(&snapshot));
+    for (int k = 0; k < 2; ++k) {
+      assert_ok(fibre_scene_create(2, bodies, NULL, law, &f[k]));
+      assert_ok(field_table_create(&fields[k]));
+      assert_ok(fibre_scene_fields(f[k], fields[k]));
+    }
+    cross_at(at & 1, at & 2, 0.035);
+    assert_ok(fibre_scene_find(f[0], &scene, 0, NULL, set, &status));
+    assert_int_equal(contact_set_size(set), 1);
+    first = contact_set_get(set)[0];
+    assert_true(first.was[0] == 0 && first.was[1] == 0);
+    assert_close(first.gap, -0.005, 1e-15);
+    assert_ok(fibre_scene_accept(f[0]));
+    assert_ok(field_snapshot_take(snapshot, fields[0]));
+    assert_ok(field_snapshot_restore(snapshot, fields[1]));
+    cross_at(false, false, at & 4 ? -0.005 : 0.035);
+    for (int k = 0; k < 2; ++k) {
+      contact_set_clear(set);
+      assert_ok(fibre_scene_find(f[k], &scene, 0, NULL, set, &status));
+      assert_int_equal(contact_set_size(set), 1);
+      next[k] = contact_set_get(set)[0];
+      assert_true(next[k].was[0] == first.key[0] && next[k].was[1] == first.key[1]);
+      assert_true((next[k].key[1] == first.key[1]) == !(at & 3));
+      assert_close(next[k].normal[2], first.normal[2], 1e-14);
+      assert_close(next[k].gap, at & 4 ? -0.045 : -0.005, 1e-15);
+    }
+    assert_memory_equal(&next[0], &next[1], sizeof *next);
+    field_snapshot_destroy(&snapshot);
+    contact_set_destroy(&set);
+    for (int k = 0; k < 2; ++k) field_table_destroy(&fields[k]), fibre_scene_destroy(&f[k]);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_never_touch), cmocka_unit_test(test_vertices),
-          cmocka_unit_test(test_restored))
+          cmocka_unit_test(test_restored), cmocka_unit_test(test_memory))

@@ -299,6 +299,135 @@ static void test_fast_turning(void **state)
   close_world(&w);
 }
 
+/* ---- random poses, against the distances of all pairs of features ---- */
+
+/* Distance of the segments a + s d and b + t e, its vector from a to b in r; INFINITY if the closest points are not inside of both. */
+static double inner_distance(const double a[3], const double d[3], const double b[3], const double e[3], double r[3])
+{
+  double w[3];
+  v3_sub(w, b, a);
+  const double dd = v3_dot(d, d), ee = v3_dot(e, e), de = v3_dot(d, e), dw = v3_dot(d, w), ew = v3_dot(e, w), det = dd * ee - de * de,
+               s = (dw * ee - ew * de) / det, t = (dw * de - ew * dd) / det;
+  if (!(det > 1e-6 * dd * ee && s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0)) return INFINITY;
+  for (int k = 0; k < 3; ++k) r[k] = w[k] + t * e[k] - s * d[k];
+  return v3_norm(r);
+}
+
+/* Largest separation of the convex hulls of x [n][3] and y [8][3] along the directions of axis [m][3]; above 0: they do not intersect. */
+static double separation(int n, const double *x, const double *y, int m, const double (*axis)[3])
+{
+  double most = -INFINITY;
+  for (int i = 0; i < m; ++i) {
+    double       range[2][2] = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
+    const double size        = v3_norm(axis[i]);
+    if (size < 1e-6) continue;
+    for (int k = 0; k < n; ++k)
+      range[0][0] = fmin(range[0][0], v3_dot(axis[i], x + 3 * k)), range[0][1] = fmax(range[0][1], v3_dot(axis[i], x + 3 * k));
+    for (int k = 0; k < 8; ++k)
+      range[1][0] = fmin(range[1][0], v3_dot(axis[i], y + 3 * k)), range[1][1] = fmax(range[1][1], v3_dot(axis[i], y + 3 * k));
+    most = fmax(most, fmax(range[0][0] - range[1][1], range[1][0] - range[0][1]) / size);
+  }
+  return most;
+}
+
+static double random_number(uint64_t *state)
+{
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(*state >> 11) * 0x1p-52 - 1.0;
+}
+
+/* The edges of the prism and of the cube: pairs of vertices. */
+static const int prism_edge[9][2] = {{0, 1}, {1, 2}, {2, 0}, {3, 4}, {4, 5}, {5, 3}, {0, 3}, {1, 4}, {2, 5}};
+
+/* A cube apart from a prism, both in any pose: if a pair of edges or a vertex of the prism is closest, it is a contact at this distance and with this
+ * normal. No contact is closer. */
+static void test_closest_features(void **state)
+{
+  enum { POSES = 4000 };
+  static const double margin  = 0.4;
+  uint64_t            random  = 5;
+  int                 n_edges = 0, n_vertices = 0;
+  world               w;
+  (void)state;
+  open_world(&w, prism());
+  w.scene.margin = margin;
+  for (int pose = 0; pose < test_samples(POSES); ++pose) {
+    double theta[2][3], c[3], x[18], y[24], axis[3 + 5 + 27][3], best = INFINITY, other = INFINITY, normal[3] = {0}, r[3];
+    bool   is_edge = false;
+    for (int k = 0; k < 3; ++k) theta[0][k] = 2.0 * random_number(&random), theta[1][k] = 2.0 * random_number(&random);
+    rotation_exp(w.frames[1].R, theta[1]);
+    for (int k = 0; k < 3; ++k) w.frames[1].c[k] = random_number(&random);
+    const int   *edge  = prism_edge[pose % 9]; /* near this edge */
+    const double place = 0.5 + 0.6 * random_number(&random);
+    for (int k = 0; k < 3; ++k)
+      c[k] = (1.0 - place) * w.mesh->x[3 * edge[0] + k] + place * w.mesh->x[3 * edge[1] + k] + 0.4 * random_number(&random);
+    rigid_frame_to_world(&w.frames[1], c, r);
+    v3_copy(c, r);
+    const int64_t n = find(&w, c[0], c[1], c[2], theta[0]);
+    for (int i = 0; i < 6; ++i) rigid_frame_to_world(&w.frames[1], w.mesh->x + 3 * i, x + 3 * i);
+    for (int i = 0; i < 8; ++i)
+      rigid_frame_to_world(&w.frames[0], (const double[3]){i & 1 ? 0.1 : -0.1, i & 2 ? 0.1 : -0.1, i & 4 ? 0.1 : -0.1}, y + 3 * i);
+    for (int k = 0; k < 3; ++k) v3_sub(axis[k], y + 3 * (1 << k), y);
+    for (int e = 0; e < 9; ++e) {
+      double d[3];
+      v3_sub(d, x + 3 * prism_edge[e][1], x + 3 * prism_edge[e][0]);
+      for (int k = 0; k < 3; ++k) v3_cross(axis[8 + 3 * e + k], d, axis[k]);
+    }
+    for (int f = 0; f < 5; ++f) { /* normals: three sides and the two ends, which have one direction */
+      double d[3], e[3];
+      v3_sub(d, x + 3 * prism_edge[f % 3][1], x + 3 * prism_edge[f % 3][0]);
+      v3_sub(e, x + 3 * (f < 3 ? 3 : 2), x + 3 * (f < 3 ? 0 : f - 3));
+      v3_cross(axis[3 + f], d, e);
+    }
+    if (!(separation(6, x, y, 35, axis) > 1e-3)) continue;
+    for (int e = 0; e < 9; ++e)
+      for (int i = 0; i < 8; ++i)
+        for (int k = 0; k < 3; ++k) {
+          double d[3];
+          if (i & 1 << k) continue;
+          v3_sub(d, x + 3 * prism_edge[e][1], x + 3 * prism_edge[e][0]);
+          const double distance = inner_distance(x + 3 * prism_edge[e][0], d, y + 3 * i, axis[k], r);
+          if (distance < best) best = distance, is_edge = true, v3_scale(normal, 1.0 / distance, r);
+        }
+    for (int i = 0; i < 6; ++i) { /* a vertex and the closest point of the cube */
+      double at[3], near[3];
+      rigid_frame_to_local(&w.frames[0], x + 3 * i, at);
+      for (int k = 0; k < 3; ++k) near[k] = fmin(fmax(at[k], -0.1), 0.1);
+      rigid_frame_to_world(&w.frames[0], near, r);
+      v3_sub(r, r, x + 3 * i);
+      if (v3_norm(r) < best) best = v3_norm(r), is_edge = false, v3_scale(normal, 1.0 / best, r);
+    }
+    for (int i = 0; i < 8; ++i) { /* a vertex of the cube and an inner point of a triangle: point_contact finds these */
+      double phi = -INFINITY;
+      for (int64_t t = 0; t < 8; ++t) {
+        const int32_t *v = w.mesh->tri + 3 * t;
+        double         a[3], b[3], m[3], d[3];
+        v3_sub(a, x + 3 * v[1], x + 3 * v[0]);
+        v3_sub(b, x + 3 * v[2], x + 3 * v[0]);
+        v3_cross(m, a, b);
+        v3_sub(d, y + 3 * i, x + 3 * v[0]);
+        phi = fmax(phi, v3_dot(m, d) / v3_norm(m));
+      }
+      other = fmin(other, phi); /* at most the distance of the vertex */
+    }
+    double least    = INFINITY;
+    bool   is_found = false;
+    for (int64_t i = 0; i < n; ++i) {
+      const contact_spot *spot = contact_set_get(w.set) + i;
+      least                    = fmin(least, spot->gap);
+      is_found                 = is_found || (fabs(spot->gap - best) < 1e-12 && v3_dot(spot->normal, normal) > 1.0 - 1e-12);
+    }
+    assert_true(least >= fmin(best, other) - 1e-12);
+    if (best < other - 1e-9 && best < margin) {
+      if (!is_found) fail_msg("pose %d: no contact at the distance %g", pose, best);
+      ++*(is_edge ? &n_edges : &n_vertices);
+    }
+  }
+  assert_true(n_edges > test_samples(100) && n_vertices > test_samples(5));
+  close_world(&w);
+}
+
 TEST_MAIN(cmocka_unit_test(test_ridge), cmocka_unit_test(test_end_of_ridge), cmocka_unit_test(test_tip),
           cmocka_unit_test(test_turned_obstacle), cmocka_unit_test(test_fast_ridge), cmocka_unit_test(test_fast_obstacle),
-          cmocka_unit_test(test_fast_turned_obstacle), cmocka_unit_test(test_fast_turning), cmocka_unit_test(test_tilted))
+          cmocka_unit_test(test_fast_turned_obstacle), cmocka_unit_test(test_fast_turning), cmocka_unit_test(test_tilted),
+          cmocka_unit_test(test_closest_features))

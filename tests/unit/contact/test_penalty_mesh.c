@@ -194,6 +194,12 @@ static void forces_on_triangles_satisfy_the_law(void **unused)
     assert_true(s.contact_law_error_curved == 0.0);
     assert_close(s.slip_angle_error, 0.0, 1e-9);
     assert_close(off.contact_law_error, 1e-3, 1e-9);
+    const double stretch = fmin(aside, stuck);
+    assert_close(s.friction_work_done, MU * K * DEPTH * (aside - stretch), 1e-12);
+    assert_close(s.contact_energy, 0.5 * K * (DEPTH * DEPTH + stretch * stretch), 1e-12);
+    assert_close(s.contact_depth, DEPTH, 1e-15);
+    assert_close(s.cone_violation, 0.0, 1e-12);
+    assert_close(s.start_energy, 0.0, 0.0);
   }
   /* Over the ridge the law starts at the edge: the motion to it is visible, but not as an error of flat contact. */
   const contact_summary s = slide_on_roof(0.5, 0.99, 0.015, 0.0);
@@ -365,6 +371,28 @@ static void points_inside_are_attached(void **unused)
     double           x[3] = {0.0, 0.0, 0.0};
     for (int k = 0; k < 3; ++k) v3_axpy(x, p->X.weight[k], corner + 3 * tetrahedron[3 * p->X.triangle + k]);
     for (int k = 0; k < 3; ++k) assert_close(x[k], nearest[1000 - p->q.key.point][k], 1e-15);
+  }
+  /* depths of 0.02, 0.01 and 0.02: energy, forces and their moment */
+  const double    v[9] = {0.0}, sum[3] = {-0.01, -0.02, -0.02};
+  contact_summary s;
+  double          f[3], m[3], moment[3] = {0.0, 0.0, 0.0};
+  assert_ok(penalty_contact_settle(contact, v, &frame));
+  assert_ok(penalty_contact_end_step(contact, v, &frame, &s));
+  assert_int_equal(s.contacts, 3);
+  assert_close(s.contact_depth, 0.02, 1e-15);
+  assert_close(s.start_energy, 0.5 * K * 9e-4, 1e-12);
+  assert_close(s.contact_energy, 0.5 * K * 9e-4, 1e-12);
+  assert_close(s.friction_work_done, 0.0, 0.0);
+  contact_force(contact, POINT, GROUND, f, m);
+  for (int i = 0; i < 3; ++i) {
+    double arm[3], own[3];
+    v3_sub(own, nearest[i], inside[i]);
+    v3_cross(arm, inside[i], own);
+    v3_axpy(moment, K, arm);
+  }
+  for (int k = 0; k < 3; ++k) {
+    assert_close(f[k], K * sum[k], 1e-10);
+    assert_close(m[k], moment[k], 1e-10);
   }
   penalty_contact_destroy(&contact);
   mock_destroy(&cloud);

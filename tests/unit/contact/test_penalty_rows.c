@@ -18,7 +18,7 @@ typedef struct {
   penalty_rows *rows;
 } world;
 
-static void open_world(world *w)
+static void open_world_law(world *w, double friction_across)
 {
   static const shape_box_spec cube     = {{-0.1, -0.1, -0.1}, {0.1, 0.1, 0.1}};
   static const int32_t        frame[2] = {0, 1};
@@ -36,9 +36,11 @@ static void open_world(world *w)
   }
   assert_int_equal(diagnostics_count(d), 0);
   diagnostics_destroy(&d);
-  for (int i = 0; i < 4; ++i) law[i] = (contact_law){.stiffness = STIFFNESS, .friction = FRICTION};
+  for (int i = 0; i < 4; ++i)
+    law[i] = (contact_law){.stiffness = STIFFNESS, .friction = FRICTION, .friction_across = friction_across, .direction = {1.0}};
   assert_ok(penalty_rows_create(2, w->body, frame, NULL, law, true, none, &w->rows));
 }
+static void open_world(world *w) { open_world_law(w, 0.0); }
 static void close_world(world *w)
 {
   penalty_rows_destroy(&w->rows);
@@ -226,4 +228,137 @@ static void test_memory(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(test_forces), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_memory))
+/* Cubes that slide within the step by x = (8, 6) mm, with a rest depth of 0.5 mm: h is 2.5 mm at the end, friction mu k h stretches the spring by mu h, and
+ * the rest of |x| is slip. */
+static void test_report_of_sliding(void **state)
+{
+  (void)state;
+  world               w;
+  contact_points      points  = {0};
+  contact_forces      forces  = {0};
+  contact_summary     sum     = {0};
+  int32_t             pair[2] = {0, 1};
+  double              depth = 5e-4, reduction = 2e-4, v[N] = {0.8, 0.6, -0.1}, max_f_n = 0.0, max_excess = -INFINITY;
+  const contact_rests rests = {1, pair, &depth, &reduction};
+  const double        h = DEPTH - depth + 1e-3, gap = DEPTH - depth;
+  int64_t             p = 0;
+  open_world(&w);
+  penalty_rows_set_rests(w.rows, &rests);
+  begin(&w, 0.05, DEPTH);
+  penalty_rows_evaluate(w.rows, v);
+  v3_axpy(w.end[0].c, DT, v);
+  assert_ok(contact_points_reserve(&points, CORNERS));
+  assert_ok(penalty_rows_report(w.rows, w.end, &points, &forces, &p, &sum, &max_f_n, &max_excess));
+  assert_int_equal(p, CORNERS);
+  assert_int_equal((int)sum.sliding, CORNERS);
+  for (int i = 0; i < CORNERS; ++i) assert_true(points.is_sliding[i]);
+  assert_close(sum.friction_work_done, CORNERS * FRICTION * STIFFNESS * h * (0.01 - FRICTION * h), 1e-12);
+  assert_close(sum.contact_energy, CORNERS * 0.5 * STIFFNESS * h * h * (1.0 + FRICTION * FRICTION), 1e-12);
+  assert_close(sum.start_energy, CORNERS * 0.5 * STIFFNESS * gap * gap, 1e-12);
+  assert_close(sum.correction_work, CORNERS * 0.5 * STIFFNESS * (gap * gap - (gap - reduction) * (gap - reduction)), 1e-12);
+  assert_close(sum.friction_angle_error, 0.0, 1e-12);
+  assert_close(sum.contact_law_error, 0.0, 1e-9);
+  assert_close(max_f_n, STIFFNESS * h, 1e-9);
+  assert_close(max_excess, 0.0, 1e-9);
+  assert_int_equal(forces.n, 1);
+  const double sign = forces.group[0].source_body == 0 ? 1.0 : -1.0, along[3] = {-0.8 * FRICTION, -0.6 * FRICTION, 1.0};
+  for (int k = 0; k < 3; ++k) assert_close(sign * forces.group[0].force[k], CORNERS * STIFFNESS * h * along[k], 1e-9);
+  contact_points_destroy(&points);
+  contact_forces_destroy(&forces);
+  close_world(&w);
+}
+
+/* Friction 0.5 along the x axis of the lower cube, 1.25 across it. A quarter turn of that cube exchanges the two. */
+static void test_elliptic_friction(void **state)
+{
+  (void)state;
+  for (int is_turned = 0; is_turned < 2; ++is_turned)
+    for (int axis = 0; axis < 2; ++axis) {
+      world  w;
+      double v[N] = {0.0}, g[N];
+      open_world_law(&w, 1.25);
+      w.frames[0]             = mock_frame((const double[3]){0.05, 0.03, 0.2 - DEPTH}, 0);
+      w.frames[1]             = mock_frame((const double[3]){0.0, 0.0, 0.0}, 2);
+      const double quarter[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+      if (is_turned) m3_copy(w.frames[1].R, quarter);
+      memcpy(w.end, w.frames, sizeof w.end);
+      const rows_step step = {
+          .frames = w.frames, .end = w.end, .dt = DT, .gravity = {0, 0, -9.81}, .margin = 0.01, .length = 0.2, .n_blocks = N_BLOCKS};
+      assert_ok(penalty_rows_begin(w.rows, &step));
+      assert_int_equal(penalty_rows_size(w.rows), CORNERS);
+      v[axis] = 1.0;
+      evaluate(&w, v, g, false);
+      assert_close(g[axis], (is_turned == axis ? 0.5 : 1.25) * DT * CORNERS * STIFFNESS * DEPTH, 1e-12);
+      assert_close(g[1 - axis], 0.0, 1e-12);
+      assert_balance(&w, g);
+      close_world(&w);
+    }
+}
+
+/* One step in which the upper cube is pulled by 0.2 mm along x; its friction springs are then known. */
+static void stretch(world *w)
+{
+  double v[N] = {0.02};
+  begin(w, 0.05, DEPTH);
+  penalty_rows_evaluate(w->rows, v);
+  v3_axpy(w->end[0].c, DT, v);
+  assert_ok(penalty_rows_end(w->rows, w->end));
+}
+
+/* A quarter turn of both cubes as one body turns the forces of their friction springs, and creates no contact. */
+static void test_springs_turn_with_the_bodies(void **state)
+{
+  (void)state;
+  world           w;
+  contact_points  points     = {0};
+  contact_forces  forces     = {0};
+  contact_summary sum        = {0};
+  const double    quarter[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
+  double          v[N] = {0.0}, g[N], max_f_n = 0.0, max_excess = 0.0;
+  int64_t         p = 0;
+  open_world(&w);
+  stretch(&w);
+  w.frames[0] = mock_frame((const double[3]){-0.03, 0.05 + 2e-4, 0.2 - DEPTH}, 0);
+  w.frames[1] = mock_frame((const double[3]){0.0, 0.0, 0.0}, 2);
+  for (int i = 0; i < 2; ++i) m3_copy(w.frames[i].R, quarter);
+  memcpy(w.end, w.frames, sizeof w.end);
+  const rows_step step = {
+      .frames = w.frames, .end = w.end, .dt = DT, .gravity = {0, 0, -9.81}, .margin = 0.01, .length = 0.2, .n_blocks = N_BLOCKS};
+  assert_ok(penalty_rows_begin(w.rows, &step));
+  evaluate(&w, v, g, false);
+  assert_close(g[0], 0.0, 1e-11);
+  assert_close(g[1], DT * CORNERS * STIFFNESS * 2e-4, 1e-11);
+  assert_close(g[2], -DT * CORNERS * STIFFNESS * DEPTH, 1e-11);
+  assert_balance(&w, g);
+  penalty_rows_evaluate(w.rows, v);
+  assert_ok(contact_points_reserve(&points, CORNERS));
+  assert_ok(penalty_rows_report(w.rows, w.end, &points, &forces, &p, &sum, &max_f_n, &max_excess));
+  assert_close(sum.start_energy, 0.0, 0.0);
+  contact_points_destroy(&points);
+  contact_forces_destroy(&forces);
+  close_world(&w);
+}
+
+/* Lagged contact: the force of the cubes at rest, for any velocity. Lagged friction: that of the friction springs at rest, and the normal force at the velocity. */
+static void test_schemes(void **state)
+{
+  (void)state;
+  for (int scheme = CONTACT_LAGGED_FRICTION; scheme <= CONTACT_LAGGED_CONTACT; ++scheme) {
+    world  w;
+    double v[N] = {1.0, -0.5, -0.1}, g[N];
+    open_world(&w);
+    stretch(&w);
+    penalty_rows_set_scheme(w.rows, (contact_scheme)scheme);
+    begin(&w, 0.05 + 2e-4, DEPTH);
+    evaluate(&w, v, g, false);
+    assert_close(g[0], DT * CORNERS * STIFFNESS * 2e-4, 1e-11);
+    assert_close(g[1], 0.0, 1e-11);
+    assert_close(g[2], -DT * CORNERS * STIFFNESS * (DEPTH + (scheme == CONTACT_LAGGED_FRICTION ? 1e-3 : 0.0)), 1e-11);
+    assert_balance(&w, g);
+    close_world(&w);
+  }
+}
+
+TEST_MAIN(cmocka_unit_test(test_forces), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_memory),
+          cmocka_unit_test(test_report_of_sliding), cmocka_unit_test(test_elliptic_friction),
+          cmocka_unit_test(test_springs_turn_with_the_bodies), cmocka_unit_test(test_schemes))

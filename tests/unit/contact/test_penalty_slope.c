@@ -262,6 +262,72 @@ static void moves_with_a_conveyor(void **unused)
   }
 }
 
+/* Energies of the report. With the spring s = f/k of a point, a backward Euler step changes kinetic energy, potential energy and spring energy together by
+ * minus the friction work minus m/2 |dv|^2 minus k/2 |ds|^2. The spring of the first step starts with the depth of the point. */
+static void energy_is_balanced(void **unused)
+{
+  (void)unused;
+  slope        s;
+  const double dt = 1e-3, h = 3e-3;
+  double       before = 0.0, spring[3], total = 0.0, friction = 0.0;
+  int          n_stuck = 0, n_sliding = 0;
+  slope_create(&s, false, 0.11, 0.2);
+  v3_scale(s.body.x, -h, s.n);
+  v3_scale(s.v, 0.03, s.along);
+  s.v[1] = 0.02;
+  v3_scale(spring, h, s.n);
+  for (int i = 0; i < 60; ++i) {
+    contact_summary summary;
+    double          v0[3], dv[3], f[3], m[3], ds[3];
+    v3_copy(v0, s.v);
+    const double kinetic = 0.5 * MASS * v3_dot(v0, v0), height = s.body.x[2];
+    step(&s, dt, 1e-13, &summary);
+    assert_int_equal(summary.contacts, 1);
+    assert_close(summary.start_energy, i == 0 ? 0.5 * STIFFNESS * h * h : 0.0, 1e-15);
+    assert_close(summary.correction_work, 0.0, 1e-17);
+    before = i == 0 ? summary.start_energy : before;
+    contact_force(s.contact, 0, 1, f, m);
+    v3_scale(f, 1.0 / STIFFNESS, f);
+    v3_sub(ds, f, spring), v3_sub(dv, s.v, v0);
+    assert_close(summary.contact_energy, 0.5 * STIFFNESS * v3_dot(f, f), 1e-14);
+    const double change =
+                     0.5 * MASS * v3_dot(s.v, s.v) - kinetic + MASS * GRAVITY * (s.body.x[2] - height) + summary.contact_energy - before,
+                 lost = 0.5 * MASS * v3_dot(dv, dv) + 0.5 * STIFFNESS * v3_dot(ds, ds);
+    assert_close(summary.friction_work_done, -change - lost, 1e-14);
+    assert_true(summary.sliding ? summary.friction_work_done > 0.0 : summary.friction_work_done == 0.0);
+    before = summary.contact_energy;
+    v3_copy(spring, f);
+    total += change, friction += summary.friction_work_done;
+    ++*(summary.sliding ? &n_sliding : &n_stuck);
+  }
+  assert_true(n_sliding > 5 && n_stuck > 5 && friction > 1e-5 && total < -friction);
+  slope_destroy(&s);
+}
+
+/* A point that overlaps at the start of the run by 3 mm, of which the spring does not see 1 mm: the force, its energy, and the work of the correction. */
+static void rest_depths_do_not_press(void **unused)
+{
+  (void)unused;
+  slope               s;
+  contact_summary     summary;
+  int32_t             pair[2] = {0, 1};
+  double              depth = 1e-3, reduction = 4e-4, f[3], m[3];
+  const contact_rests rests = {1, pair, &depth, &reduction};
+  slope_create(&s, false, 0.0, 0.2);
+  v3_scale(s.body.x, -3e-3, s.n);
+  penalty_contact_set_rests(s.contact, &rests);
+  assert_ok(penalty_contact_begin_step(s.contact, 1, &s.source, 1, &s.object, 2, s.frames0, 1e-3, 0.05, 1));
+  assert_ok(penalty_contact_settle(s.contact, s.v, s.frames0));
+  assert_ok(penalty_contact_end_step(s.contact, s.v, s.frames0, &summary));
+  contact_force(s.contact, 0, 1, f, m);
+  assert_close(f[2], STIFFNESS * 2e-3, 1e-12);
+  assert_close(summary.contact_depth, 3e-3, 1e-15);
+  assert_close(summary.contact_energy, 0.5 * STIFFNESS * 4e-6, 1e-15);
+  assert_close(summary.start_energy, 0.5 * STIFFNESS * 4e-6, 1e-15);
+  assert_close(summary.correction_work, 0.5 * STIFFNESS * (4e-6 - 2.56e-6), 1e-15);
+  slope_destroy(&s);
+}
+
 TEST_MAIN(cmocka_unit_test(rests_at_the_right_depth), cmocka_unit_test(does_not_creep),
           cmocka_unit_test(slides_with_the_right_acceleration), cmocka_unit_test(stops_at_the_predicted_place),
-          cmocka_unit_test(moves_with_a_conveyor))
+          cmocka_unit_test(moves_with_a_conveyor), cmocka_unit_test(energy_is_balanced), cmocka_unit_test(rest_depths_do_not_press))

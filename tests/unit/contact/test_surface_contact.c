@@ -424,20 +424,21 @@ static void folded_sheet(void **unused)
 static void sides_are_stored(void **unused)
 {
   (void)unused;
-  const double  at[2][3] = {{0.013, 0.007, -0.01}, {0.013, 0.201, -0.01}}, R[9] = {0.96, -0.28, 0.0, 0.28, 0.96, 0.0, 0.0, 0.0, 1.0};
-  surface_sides sides = {0};
+  const double at[4][3] = {{0.013, 0.007, -0.01}, {0.1, 0.1, -0.01}, {0.013, 0.201, -0.01}, {0.201, 0.201, -0.01}},
+               R[9]     = {0.96, -0.28, 0.0, 0.28, 0.96, 0.0, 0.0, 0.0, 1.0};
+  surface_sides sides   = {0};
   int32_t       side[MAX];
   int64_t       n_stored = 0;
-  for (int k = 0; k < 2; ++k) { /* over a face, over the border */
+  for (int k = 0; k < 4; ++k) { /* over a face, a vertex, the border, a corner */
     clear();
     add_sheet(4, 0.1, NULL, NULL);
     add_surface(1, at[k], 0, NULL, NULL, NULL);
     for (int stored = 0; stored < 2; ++stored) {
       known            = stored ? &sides : NULL;
-      const int turned = stored && k == 0;
+      const int turned = stored && k < 2;
       assert_int_equal(find(false, 0.1, found), 1);
       assert_true(turned ? found[0].normal[2] > 0.999 : found[0].normal[2] < -0.99);
-      assert_int_equal(found[0].side, k == 1 ? 0 : turned ? 1 : -1);
+      assert_int_equal(found[0].side, k >= 2 ? 0 : turned ? 1 : -1);
       assert_true((found[0].gap < -0.01) == turned);
       key[2] = key[0], key[3] = key[1] + 1, key[4] = key[2], key[5] = key[3];
       assert_ok(surface_sides_set(&sides, 3, key, (const int32_t[3]){1, 1, -1}));

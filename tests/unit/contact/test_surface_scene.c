@@ -2,6 +2,7 @@
 #include "contact/surface/surface_scene.h"
 #include "core/math3.h"
 #include "test.h"
+#include "contact_bodies.h"
 #include <string.h>
 
 enum { SOLID, LOWER, UPPER, FIBRE, N_BODIES, N_NODES = 4 };
@@ -115,13 +116,13 @@ static void test_places(void **state)
 
 /* Two fibres, with a radius for each segment, above a floor. Each vertex has contact, with the radius of its last segment; segments are above
  * no edge but the diagonal of the floor. */
-enum { FLOOR, FIRST_FIBRE, SECOND_FIBRE, N_PARTS, N_SEGMENTS = 3 };
+enum { FIRST_FIBRE, FLOOR, SECOND_FIBRE, N_PARTS, N_SEGMENTS = 3 };
 static void test_radii(void **state)
 {
   (void)state;
   static const int32_t square[6] = {0, 1, 2, 0, 2, 3}, chain[2 * N_SEGMENTS] = {0, 1, 1, 2, 2, 3};
   static const double  corner[12]                 = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
-  static const double  radii[N_PARTS][N_SEGMENTS] = {{0}, {0.02, 0.03, 0.05}, {0.07, 0.11, 0.13}};
+  static const double  radii[N_PARTS][N_SEGMENTS] = {{0.02, 0.03, 0.05}, {0}, {0.07, 0.11, 0.13}};
   static double        node[N_PARTS][3 * N_NODES];
   static mock          parts[N_PARTS];
   body                *list[N_PARTS];
@@ -168,9 +169,10 @@ static void test_radii(void **state)
     assert_false(has[p->body_a][vertex]);
     has[p->body_a][vertex] = true;
   }
-  for (int i = FIRST_FIBRE; i < N_PARTS; ++i)
-    for (int k = 0; k < N_NODES; ++k) assert_true(has[i][k]);
-  assert_true(skin > 0.0 && n_on_diagonal <= 2);
+  for (int i = 0; i < N_PARTS; ++i)
+    for (int k = 0; k < N_NODES; ++k) assert_int_equal(has[i][k], i != FLOOR);
+  assert_true(skin > 0.0);
+  assert_int_equal(n_on_diagonal, 2);
   contact_set_destroy(&set);
   surface_scene_destroy(&f);
   assert_no_leak();
@@ -180,7 +182,7 @@ static void test_radii(void **state)
 static void test_nodes(void **state)
 {
   (void)state;
-  enum { STRIP = 1, N_STRIP = 6 };
+  enum { GROUND, STRIP, N_STRIP = 6 };
   static const int32_t square[6] = {0, 1, 2, 0, 2, 3}, strip[9] = {0, 1, 3, 1, 4, 3, 3, 4, 5};
   static const double  corner[12]        = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
   static const double  node[3 * N_STRIP] = {-1, 0.3, 0.05, -0.7, 0.6, 0.06, 0, 0, 0.01, -0.5, 0.3, 0.07, 0.2, 0.8, 0.08, 0.3, 0.4, 0.09};
@@ -194,7 +196,7 @@ static void test_nodes(void **state)
   contact_set         *set          = NULL;
   bool                 has[N_STRIP] = {false};
   double               skin         = -1.0;
-  parts[FLOOR].surface              = (body_surface){.n_nodes = 4, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
+  parts[GROUND].surface             = (body_surface){.n_nodes = 4, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
   parts[STRIP].surface              = (body_surface){.n_nodes = N_STRIP, .n_triangles = 3, .triangles = strip, .x = node, .rest = node};
   const contact_scene s = {.n_bodies = 2, .body = list, .frame = frame, .law = law, .dt = 0.01, .margin = margin, .length = 1.0};
   assert_ok(surface_scene_create(2, list, NULL, can_touch, &f));
@@ -206,7 +208,7 @@ static void test_nodes(void **state)
     int at = -1;
     for (int k = 0; k < 3; ++k)
       if (p->a.w[k] > 1.0 - 1e-12) at = strip[3 * p->a.index + k];
-    assert_true(at >= 0 && !has[at] && p->body_b == FLOOR);
+    assert_true(at >= 0 && !has[at] && p->body_b == GROUND);
     has[at] = true;
     if (skin < 0.0) skin = node[3 * at + 2] - p->gap;
     assert_close(node[3 * at + 2] - p->gap, skin, 1e-9);
@@ -218,4 +220,92 @@ static void test_nodes(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_nodes), cmocka_unit_test(test_radii))
+/* Points of a cloud, in reverse order of their identities, above a plate that is fixed in its nodes, falls with them, or is rigid. Points near the plate have contact at
+ * the distance of the plate; those far away only if they, or the plate, move fast enough. */
+static PetscErrorCode cloud_velocity(const body *b, double *v)
+{
+  for (int64_t i = 0; i < b->n_blocks; ++i) v3_set(v + 3 * i, 0.0, 0.0, i % 2 ? -100.0 : 0.0);
+  return PETSC_SUCCESS;
+}
+static PetscErrorCode never_called(body *b, const double *v, double *g, bool with_tangent, step_status *status)
+{
+  (void)b, (void)v, (void)g, (void)with_tangent, (void)status;
+  return PETSC_ERR_PLIB;
+}
+static void test_cloud(void **state)
+{
+  (void)state;
+  enum { PLATE, CLOUD, N_POINTS = 6 };
+  static const int32_t square[6]    = {0, 1, 2, 0, 2, 3};
+  static const double  corner[12]   = {-2, -2, 0, 2, -2, 0, 2, 2, 0, -2, 2, 0};
+  const contact_law    law[4]       = {{0}};
+  const bool           can_touch[4] = {false, true, true, false};
+  body_ops             cloud_ops    = mock_weighted_ops;
+  cloud_ops.residual = never_called, cloud_ops.velocity = cloud_velocity;
+  for (int kind = 0; kind < 4; ++kind) { /* the plate: fixed nodes; fixed nodes and strong gravity; a pose that moves up; a turned pose */
+    const int32_t  frame[2] = {kind < 2 ? -1 : 0, -1};
+    rigid_frame    pose = mock_frame((const double[3]){0.1, 0.2, 0.3}, -1), end = pose;
+    mock_body      cloud;
+    mock           plate         = {.base = {.ops = &surface_ops, .name = "plate"}};
+    body          *list[2]       = {&plate.base, &cloud.base};
+    step_status    status        = {STEP_OK, NULL, -1};
+    surface_scene *f             = NULL;
+    contact_set   *set           = NULL;
+    bool           has[N_POINTS] = {false};
+    double         skin          = NAN;
+    double         J[9];
+    mock_create(&cloud, "cloud", false, N_POINTS, 1, N_POINTS);
+    cloud.base.ops = &cloud_ops;
+    plate.surface  = (body_surface){.n_nodes = 4, .n_triangles = 2, .triangles = square, .x = corner, .rest = corner};
+    if (kind == 2) end.c[2] += 0.6;
+    if (kind == 3) mock_exponential((const double[3]){0.3, 0.0, 0.0}, pose.R, J), end = pose;
+    for (int i = 0; i < N_POINTS; ++i) { /* 0, 1, 2 near; 3, 5 fast; 4 is slow */
+      const double at[3] = {-0.8 + 0.3 * i, 0.3 + 0.1 * i, i < 3 ? 0.1 + 0.02 * i : 0.5};
+      if (kind < 2) v3_copy(cloud.x + 3 * i, at);
+      else rigid_frame_to_world(&pose, at, cloud.x + 3 * i);
+      cloud.block[i] = i, cloud.weight[i] = 1.0;
+    }
+    const contact_source source = {&cloud.base, -1, CLOUD};
+    const contact_scene  s      = {.n_bodies = 2,
+                                   .body     = list,
+                                   .frame    = frame,
+                                   .frames   = &pose,
+                                   .end      = &end,
+                                   .law      = law,
+                                   .dt       = 0.01,
+                                   .margin   = margin,
+                                   .length   = 1.0,
+                                   .gravity  = {0.0, 0.0, kind == 1 ? -6000.0 : 0.0}};
+    assert_ok(surface_scene_create(2, list, NULL, can_touch, &f));
+    assert_ok(contact_set_create(&set));
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      contact_set_clear(set);
+      memset(has, 0, sizeof has);
+      assert_ok(surface_scene_find(f, &s, 1, &source, set, &status));
+      assert_int_equal(status.code, STEP_OK);
+      for (int64_t k = 0; k < contact_set_size(set); ++k) {
+        const contact_spot *p = contact_set_get(set) + k;
+        assert_true(p->body_a == CLOUD && p->body_b == PLATE && p->a.kind == FEATURE_POINT && p->a.index < N_POINTS);
+        assert_int_equal(p->b.kind, kind < 2 ? FEATURE_TRIANGLE : FEATURE_FRAME);
+        assert_int_equal(p->key[1] >> 32, 1000 - p->a.index);
+        assert_false(has[p->a.index]);
+        has[p->a.index] = true;
+        if (p->a.index >= 3) continue;
+        const double z = 0.1 + 0.02 * (double)p->a.index, *n = pose.R + 2; /* third column */
+        for (int e = 0; e < 3; ++e) assert_close(p->normal[e], kind < 2 ? (e == 2) : n[3 * e], 1e-9);
+        if (isnan(skin)) skin = z - p->gap; /* the same for all points */
+        assert_close(z - p->gap, skin, 1e-9);
+        assert_true(skin > -1e-12 && skin < 0.05);
+        for (int e = 0; e < 3; ++e) /* on deforming bodies halfway, on the plate if it is rigid: the point moves with its block */
+          assert_close(p->a.x[e], cloud.x[3 * p->a.index + e] - (kind < 2 ? 0.5 * z : 0.0) * p->normal[e], 1e-9);
+      }
+      for (int i = 0; i < N_POINTS; ++i) assert_int_equal(has[i], i < 3 || kind == 1 || kind == 2 || i % 2);
+    }
+    contact_set_destroy(&set);
+    surface_scene_destroy(&f);
+    mock_destroy(&cloud);
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_places), cmocka_unit_test(test_nodes), cmocka_unit_test(test_radii), cmocka_unit_test(test_cloud))

@@ -200,6 +200,24 @@ static void test_places_are_left(void **state)
   for (int i = 0; i < n; ++i) assert_true(CPU_ISSET(cpu[i], &after));
 }
 
-TEST_MAIN(cmocka_unit_test(test_regions_of_one_thread), cmocka_unit_test(test_places_are_left),
+/* Each thread adds in turn: after every barrier all see the sum of the phase. More threads than processors, too. */
+static void test_barrier(void **state)
+{
+  enum { THREADS = 7, PHASES = 300 };
+  static int   sum[PHASES];
+  team_barrier barrier = {0};
+  int          n_wrong = 0;
+  (void)state;
+#pragma omp parallel num_threads(THREADS) reduction(+ : n_wrong)
+  for (int k = 0; k < PHASES; ++k) {
+    if (omp_get_num_threads() == THREADS && k % THREADS == omp_get_thread_num()) sum[k] = k + 1; /* not atomic: the barrier orders it */
+    team_barrier_wait(&barrier, omp_get_num_threads());
+    n_wrong += omp_get_num_threads() == THREADS && sum[k] != k + 1;
+  }
+  assert_int_equal(n_wrong, 0);
+  for (int k = 0; k < PHASES; ++k) team_barrier_wait(&barrier, 1); /* alone */
+}
+
+TEST_MAIN(cmocka_unit_test(test_barrier), cmocka_unit_test(test_regions_of_one_thread), cmocka_unit_test(test_places_are_left),
           cmocka_unit_test(test_sums_match_long_double), cmocka_unit_test(test_mdot_equals_dots),
           cmocka_unit_test(test_bits_do_not_depend_on_threads), cmocka_unit_test(test_not_finite_is_found))

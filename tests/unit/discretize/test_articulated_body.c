@@ -386,6 +386,90 @@ static void test_errors(void **state)
                 "has no effect without urdf");
 }
 
+/* The matrix as products, as blocks on the diagonal and assembled is the same, also in the rows that fill the last block; all blocks are coupled. */
+static void test_matrix(void **state)
+{
+  (void)state;
+  enum { N = 12, BLOCKS = N / 3, FIRST = 2, ALL = FIRST + BLOCKS };
+  made              m = make(CHAIN "}", -9.81);
+  articulated_body *b = sound(&m);
+  int64_t           n_blocks, row_start[ALL + 1];
+  int32_t           col[ALL * ALL], other[BLOCKS];
+  step_status       ok = {STEP_OK, NULL, -1};
+  double            v[N], g[N] = {0.0}, value[9 * ALL * ALL] = {0.0}, diagonal[9 * BLOCKS] = {0.0};
+  assert_int_equal(b->tree.n_v, N - 1);
+  step(b, 0.0, 0.01);
+  assert_ok(b->base.ops->begin_step(&b->base, 0.01, 0.01, &n_blocks, &ok));
+  assert_int_equal(n_blocks, BLOCKS);
+  for (int i = 0; i < N; ++i) v[i] = 0.1 * (i - 5);
+  assert_ok(b->base.ops->residual(&b->base, v, g, true, &ok));
+  b->base.first_block = FIRST;
+  for (int i = 0; i <= ALL; ++i) row_start[i] = i * ALL;
+  for (int i = 0; i < ALL * ALL; ++i) col[i] = i % ALL;
+  const block_rows H = {ALL, row_start, col, value};
+  assert_ok(b->base.ops->assemble(&b->base, &H));
+  assert_ok(b->base.ops->block_diagonal(&b->base, diagonal));
+  for (int l = 0; l < N; ++l)
+    for (int transposed = 0; transposed < 2; ++transposed) {
+      double x[N] = {0.0}, y[N] = {0.0};
+      x[l] = 1.0;
+      assert_ok(b->base.ops->tangent(&b->base, x, y, transposed));
+      for (int k = 0; k < N; ++k) {
+        const double *block = value + 9 * ((FIRST + k / 3) * ALL + FIRST + l / 3);
+        assert_close(block[3 * (k % 3) + l % 3], y[k], 0.0);
+        assert_close(y[k], k < N - 1 && l < N - 1 ? b->H[(N - 1) * k + l] : k == l, 0.0);
+        if (k / 3 == l / 3) assert_close(diagonal[9 * (k / 3) + 3 * (k % 3) + l % 3], y[k], 0.0);
+      }
+    }
+  for (int i = 0; i < ALL * ALL; ++i)
+    for (int e = 0; e < 9 && (i / ALL < FIRST || i % ALL < FIRST); ++e) assert_true(value[9 * i + e] == 0.0);
+  for (int i = 0; i < BLOCKS; ++i) {
+    assert_int_equal(b->base.ops->couplings(&b->base, i, other), BLOCKS);
+    for (int k = 0; k < BLOCKS; ++k) assert_int_equal(other[k], k);
+  }
+  v[4] = NAN;
+  assert_ok(b->base.ops->residual(&b->base, v, g, true, &ok));
+  assert_int_equal(ok.code, STEP_NOT_FINITE);
+  finish(&m);
+}
+
+/* Another body that is restored from a checkpoint has its links at the same places, and continues with the same bits. */
+static void test_restart(void **state)
+{
+  (void)state;
+  made            m[2];
+  field_table    *t[2];
+  field_snapshot *s;
+  assert_ok(field_snapshot_create(&s));
+  for (int i = 0; i < 2; ++i) {
+    m[i] = make(CHAIN "}", -9.81);
+    assert_ok(field_table_create(&t[i]));
+    assert_ok(sound(&m[i])->base.ops->fields(&m[i].b->base, t[i]));
+  }
+  for (int k = 0; k < 5; ++k) step(m[0].b, 0.005 * k, 0.005);
+  assert_ok(field_snapshot_take(s, t[0]));
+  assert_ok(field_snapshot_restore(s, t[1]));
+  for (int k = 5; k < 10; ++k) {
+    const articulated_body *a = m[0].b, *b = m[1].b;
+    assert_memory_equal(a->q, b->q, (size_t)a->n_q * sizeof(double));
+    assert_memory_equal(a->v, b->v, (size_t)a->n_v * sizeof(double));
+    for (int i = 0; i < a->tree.n; ++i) {
+      body *const *parts[2];
+      body_totals  one, two;
+      int          n;
+      parts[0] = a->base.ops->parts(&a->base, &n), parts[1] = b->base.ops->parts(&b->base, &n);
+      assert_int_equal(n, a->tree.n);
+      assert_ok(parts[0][i]->ops->totals(parts[0][i], a->gravity, &one));
+      assert_ok(parts[1][i]->ops->totals(parts[1][i], b->gravity, &two));
+      assert_memory_equal(&one, &two, sizeof one);
+    }
+    for (int i = 0; i < 2; ++i) step(m[i].b, 0.005 * k, 0.005);
+  }
+  field_snapshot_destroy(&s);
+  for (int i = 0; i < 2; ++i) field_table_destroy(&t[i]), drop(&m[i]);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum), cmocka_unit_test(test_spin),
           cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop), cmocka_unit_test(test_loop_types),
-          cmocka_unit_test(test_links), cmocka_unit_test(test_errors))
+          cmocka_unit_test(test_links), cmocka_unit_test(test_errors), cmocka_unit_test(test_matrix), cmocka_unit_test(test_restart))

@@ -129,6 +129,25 @@ static void pouring(void **state)
   assert_no_leak();
 }
 
+/* Particles start with the velocity of a field, and with its gradient as their affine velocity. */
+static void velocity_fields(void **state)
+{
+  (void)state;
+  const char *const set = "bodies.one.velocity_field=['3 * y - 2 * x * z', 'x^2', '5 * y * z']";
+  world             w;
+  if (!start(&w, 1, &set)) fail_msg("%s", diagnostics_text(w.d, 0));
+  const particles *p = particles_of(w.s->bodies[0].body), *other = particles_of(w.s->bodies[1].body);
+  for (int64_t i = 0; i < p->n; ++i) {
+    const double x = p->x[0][i], y = p->x[1][i], z = p->x[2][i], v[3] = {3 * y - 2 * x * z, x * x, 5 * y * z},
+                 C[9] = {-2 * z, 3, -2 * x, 2 * x, 0, 0, 0, 5 * z, 5 * y};
+    for (int k = 0; k < 3; ++k) assert_close(p->v[k][i], v[k], 1e-14);
+    for (int k = 0; k < 9; ++k) assert_close(p->C[k][i], C[k], 1e-14);
+  }
+  for (int64_t i = 0; i < other->n; ++i) assert_true(other->v[0][i] == 0.0 && other->C[1][i] == 0.0);
+  stop(&w);
+  assert_no_leak();
+}
+
 /* A checkpoint contains the complete state of the particles: after a restore, the next steps have the same bits. */
 static void restored_state_continues_bit_for_bit(void **state)
 {
@@ -193,4 +212,4 @@ static void affine_velocity_has_energy(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(bodies_are_created_from_a_job), cmocka_unit_test(affine_velocity_has_energy), cmocka_unit_test(errors),
-          cmocka_unit_test(pouring), cmocka_unit_test(restored_state_continues_bit_for_bit))
+          cmocka_unit_test(pouring), cmocka_unit_test(velocity_fields), cmocka_unit_test(restored_state_continues_bit_for_bit))

@@ -656,18 +656,21 @@ static void half_cells_follow_from_the_nearest_particle(void **unused)
     mac_scene_spec m    = {.h = h, .n = {9, 11, 10}, .wall = wall, .is_filled = sparsely, .density = 1000.0, .jitter = 0.9};
     mac_bins       bins = {0};
     mac_weights    w    = {0};
-    level_set     *ball;
+    level_set     *ball, *grain; /* the grain is between half-cells, in one block with the centre of the ball */
     const double   radius    = 0.23;
-    double         center[3] = {0.48, 0.56, 0.53};
+    double         center[3] = {0.48, 0.56, 0.53}, beside[3] = {0.75, 0.75, 0.75};
     int64_t        n[3] = {0}, n_images = 0;
     center[axis] = 0.04, center[(axis + 1) % 3] = 0.17;
+    beside[axis] = 0.3, beside[(axis + 1) % 3] = 0.35;
     mac_scene_create(&c, &m);
     assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, radius, &ball));
-    const mac_solid            solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(center[0], center[1], center[2])};
-    const mac_fraction_options o     = {.radius = 0.62};
+    assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.02, &grain));
+    const mac_solid            solid[2] = {{.n = 1, .sets = &ball, .frame = mac_frame_at(center[0], center[1], center[2])},
+                                           {.n = 1, .sets = &grain, .frame = mac_frame_at(beside[0], beside[1], beside[2])}};
+    const mac_fraction_options o        = {.radius = 0.62};
     if (axis == 2) crowd(&c);
     assert_ok(mac_bins_fill(&bins, &c.s.grid, 1, c.s.n, c.s.x));
-    assert_ok(mac_weights_compute(&w, &c.s.grid, &bins, 1, &solid, &o));
+    assert_ok(mac_weights_compute(&w, &c.s.grid, &bins, 2, solid, &o));
     for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
       int32_t          ijk[3];
       const mac_share *s = mac_weights_share(&w, slot / MAC_BLOCK, 0);
@@ -685,7 +688,7 @@ static void half_cells_follow_from_the_nearest_particle(void **unused)
     }
     for (int k = 0; k < 3; ++k) assert_true(n[k] > (axis == 2 ? 5 : 50));
     assert_true(n_images > (axis == 2 ? 1 : 20));
-    mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
+    mac_weights_destroy(&w), mac_bins_destroy(&bins), level_set_destroy(&ball), level_set_destroy(&grain), mac_scene_destroy(&c);
   }
   assert_no_leak();
 }

@@ -221,6 +221,54 @@ static void threads_do_not_change_bits(void **state)
 }
 
 /* The field table contains the complete state: copied field by field into a new domain, the run continues with the same bits. */
+/* Frames of a deformation without stress: pressure, shear stress and density of an inverted particle are not numbers, those of the particles before it are. */
+static void impossible_states_are_visible(void **state)
+{
+  enum { BAD = 3 };
+  (void)state;
+  mpm_domain  *d = fixture_cloud(&soft, 1, 40, 0.1, MPM_QUADRATIC, apic, no_gravity);
+  field_table *t;
+  particles   *p = d->bodies.particles[0];
+  assert_ok(field_table_create(&t));
+  assert_ok(d->base.ops->fields(&d->base, t));
+  field_group *g = field_table_group(t, 0);
+  for (int bad = -1; bad <= BAD; bad += BAD + 1) {
+    for (int64_t i = 0; i < p->n;
+         ++i) /* a stretch s along x: neo-Hookean stress from its energy, mu (s - 1/s) + lambda log(s)/s over the section 1 */
+      for (int k = 0; k < 9; ++k) p->F[k][i] = k == 0 ? 1.1 : k % 4 == 0;
+    if (bad >= 0) p->F[0][bad] = -1.1;
+    assert_ok(g->refresh(g->context));
+    const double mu = 2e4, lambda = 3e4, l = lambda * log(1.1), s[3] = {mu * (1.1 - 1.0 / 1.1) + l / 1.1, l / 1.1, l / 1.1},
+                 mean = (s[0] + s[1] + s[2]) / 3.0;
+    for (int64_t i = 0; i < (bad < 0 ? p->n : bad); ++i) {
+      assert_close(p->pressure[i], -mean, 1e-9);
+      assert_close(p->shear[i], fabs(s[0] - s[1]), 1e-9);
+      assert_close(p->density[i], p->mass[i] / (1.1 * p->volume[i]), 1e-9);
+    }
+    if (bad >= 0) assert_true(isnan(p->pressure[bad]) && isnan(p->shear[bad]));
+  }
+  field_table_destroy(&t);
+  mpm_domain_destroy(&d);
+  /* a liquid, whose formula gives a number */
+  material *water;
+  assert_ok(material_from_text("tait_liquid", "density: 1000 kappa: 1e5 gamma: 7 ", &water));
+  d = fixture_cloud(water, 1, 40, 0.1, MPM_QUADRATIC, apic, no_gravity);
+  p = d->bodies.particles[0];
+  assert_ok(field_table_create(&t));
+  assert_ok(d->base.ops->fields(&d->base, t));
+  for (int64_t i = 0; i < p->n; ++i)
+    for (int k = 0; k < 9; ++k) p->F[k][i] = k % 4 == 0;
+  p->F[8][BAD] = -1.0;
+  g            = field_table_group(t, 0);
+  assert_ok(g->refresh(g->context));
+  for (int64_t i = 0; i < BAD; ++i) assert_close(p->pressure[i], 0.0, 1e-9);
+  assert_true(isnan(p->pressure[BAD]));
+  field_table_destroy(&t);
+  mpm_domain_destroy(&d);
+  material_destroy(&water);
+  assert_no_leak();
+}
+
 static void fields_are_the_state(void **state)
 {
   (void)state;
@@ -431,5 +479,6 @@ static void sand_tangent_is_the_derivative(void **state)
 TEST_MAIN(cmocka_unit_test_setup(free_fall_is_exact, setup), cmocka_unit_test_setup(steps_conserve_momentum, setup),
           cmocka_unit_test_setup(bar_vibrates_in_its_first_mode, setup), cmocka_unit_test_setup(walls_hold, setup),
           cmocka_unit_test_setup(threads_do_not_change_bits, setup), cmocka_unit_test_setup(fields_are_the_state, setup),
-          cmocka_unit_test_setup(contact_points_are_the_particles, setup), cmocka_unit_test_setup(rejected_steps_change_nothing, setup),
-          cmocka_unit_test_setup(forces_and_sources, setup), cmocka_unit_test_setup(sand_tangent_is_the_derivative, setup))
+          cmocka_unit_test_setup(impossible_states_are_visible, setup), cmocka_unit_test_setup(contact_points_are_the_particles, setup),
+          cmocka_unit_test_setup(rejected_steps_change_nothing, setup), cmocka_unit_test_setup(forces_and_sources, setup),
+          cmocka_unit_test_setup(sand_tangent_is_the_derivative, setup))

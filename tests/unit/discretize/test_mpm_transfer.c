@@ -218,6 +218,45 @@ static void order_of_particles_does_not_matter(void **state)
   assert_no_leak();
 }
 
+/* A step is rejected if a particle moves farther than a cell: at the first such particle of the first such body. A node that moves faster, at the rim, is no reason. */
+static void only_fast_particles_are_rejected(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"bed", "block"};
+  const double             dt = 1e-3, h = 0.1;
+  int                      n_rejected = 0, n_second = 0, n_fast_nodes = 0;
+  for (int c = 0; c < 2; ++c) {
+    mpm_domain   *d = fixture_cloud(&stuff, 2, 60, h, kernels[c], apic, no_gravity);
+    const int64_t n = fixture_begin(&d->base, 0.0, dt);
+    double       *v = fixture_vector(3 * n);
+    for (int64_t i = 0; i < n; i += 3) /* one node moves by 0.99 or 3 cells */
+      for (int is_fast = 0; is_fast < 2; ++is_fast) {
+        const double speed  = (is_fast ? 3.0 : 0.99) * h / dt;
+        step_status  status = {STEP_OK, NULL, -1};
+        int          which  = -1;
+        int64_t      first  = -1;
+        for (int b = 0; b < 2 && which < 0; ++b)
+          for (int64_t q = 0; q < d->bodies.particles[b]->n && which < 0; ++q) {
+            double x[3], gradient[3], arm[3];
+            particle_at(d->bodies.particles[b], q, x);
+            if (node_weight(d->grid, i, x, gradient, arm) * speed * dt > h) which = b, first = q;
+          }
+        v[3 * i + i % 3] = i % 2 ? speed : -speed;
+        mpm_transfer_check_cfl(d->grid, 2, d->bodies.particles, names, v, dt, &status);
+        v[3 * i + i % 3] = 0.0;
+        assert_int_equal(status.code, which < 0 ? STEP_OK : STEP_CFL_VIOLATED);
+        if (which >= 0) assert_string_equal(status.body, names[which]);
+        if (which >= 0) assert_int_equal(status.where, first);
+        n_rejected += which >= 0, n_second += which == 1, n_fast_nodes += which < 0 && is_fast;
+      }
+    memory_free(&v);
+    mpm_domain_destroy(&d);
+  }
+  assert_true(n_rejected > 5 && n_second > 2 && n_fast_nodes > 20);
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test_setup(to_grid_is_the_definition, setup), cmocka_unit_test_setup(to_particles_is_the_definition, setup),
           cmocka_unit_test_setup(apic_conserves, setup), cmocka_unit_test_setup(affine_fields_are_reproduced, setup),
-          cmocka_unit_test_setup(pure_flip_keeps_velocities, setup), cmocka_unit_test_setup(order_of_particles_does_not_matter, setup))
+          cmocka_unit_test_setup(pure_flip_keeps_velocities, setup), cmocka_unit_test_setup(order_of_particles_does_not_matter, setup),
+          cmocka_unit_test_setup(only_fast_particles_are_rejected, setup))

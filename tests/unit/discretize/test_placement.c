@@ -153,5 +153,24 @@ static void test_uniform_density(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_bricks), cmocka_unit_test(test_random),
+/* A region exactly as wide as the bodies has room for them. */
+static void test_narrow(void **state)
+{
+  enum { N = 20 };
+  (void)state;
+  level_set *box;
+  double     x[3 * N], size[N];
+  int64_t    n;
+  assert_ok(level_set_box(zero, (const double[3]){3.0, 0.2, 3.0}, &box));
+  for (int i = 0; i < N; ++i) size[i] = 1.0;
+  placement o = ball_placement(box, 0.1);
+  assert_ok(placement_random(&o, N, size, x, &n));
+  assert_int_equal(n, N);
+  for (int i = 0; i < N; ++i) assert_close(x[3 * i + 1], 0.1, 1e-9);
+  assert_true(least_distance(&o, N, x, size) >= 0.0);
+  level_set_destroy(&box);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_bricks), cmocka_unit_test(test_random), cmocka_unit_test(test_narrow),
           cmocka_unit_test(test_uniform_density))

@@ -651,8 +651,35 @@ static void test_displace(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface),
-          cmocka_unit_test(test_mesh_points), cmocka_unit_test(test_tangent), cmocka_unit_test(test_definite_tangent),
-          cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator),
-          cmocka_unit_test(test_free_spin), cmocka_unit_test(test_stop), cmocka_unit_test(test_heavy_top),
-          cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))
+/* Closed surfaces are those of obstacles without convex solids. */
+static void test_closed_surface(void **state)
+{
+  (void)state;
+  static const struct {
+    rigid_kind  kind;
+    const char *keys;
+    bool        has_surface;
+  } cases[] = {{RIGID_STATIC, "{shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}}", true},
+               {RIGID_STATIC, "{shape: {box: {min: [0, 0, 0], max: [2, 4, 6]}}}", false},
+               {RIGID_STATIC, "{shape: {plane: {normal: [0, 0, 1]}}}", false},
+               {RIGID_DYNAMIC, "{material: m, shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}}", false}};
+  const triangle_mesh *surface;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    document *doc;
+    assert_ok(document_create(&doc));
+    rigid_body *b = rigid_from_text(cases[i].kind, cases[i].keys, 1.0, doc, NULL);
+    assert_ok(rigid_body_closed_surface(&b->base, &surface));
+    assert_ptr_equal(surface, cases[i].has_surface ? b->surface : NULL);
+    rigid_body_destroy(&b);
+    document_destroy(&doc);
+  }
+  assert_ok(rigid_body_closed_surface(NULL, &surface));
+  assert_null(surface);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_closed_surface), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors),
+          cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_mesh_points), cmocka_unit_test(test_tangent),
+          cmocka_unit_test(test_definite_tangent), cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum),
+          cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin), cmocka_unit_test(test_stop),
+          cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))

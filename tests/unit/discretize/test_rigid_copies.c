@@ -126,6 +126,21 @@ static void check_size(const char *form, const char *larger, double s)
     for (int k = 0; one->polyhedron && k < 3 * one->polyhedron->n_corners; ++k)
       assert_close(one->polyhedron->x[k], two->polyhedron->x[k], 1e-12);
   }
+  int64_t     n_blocks, seen = 0;
+  step_status status = {0};
+  assert_ok(copy[0]->ops->begin_step(copy[0], 0.0, 0.1, &n_blocks, &status));
+  for (int64_t i = 0; i < copy[0]->ops->n_clusters(copy[0]); ++i) { /* spheres around the vertices, no larger than necessary */
+    double  center[3], radius, x[3], arm[3], most = 0.0;
+    int64_t first, end;
+    copy[0]->ops->cluster(copy[0], i, center, &radius, &first, &end);
+    for (int64_t k = first; k < end; ++k, ++seen) {
+      copy[0]->ops->point(copy[0], k, x);
+      v3_sub(arm, x, center);
+      most = fmax(most, v3_norm(arm));
+    }
+    assert_close(radius, most, 1e-12);
+  }
+  assert_int_equal(seen, b->n_vertices);
   rigid_body_destroy(&whole);
   document_destroy(&other);
   drop();
@@ -144,7 +159,7 @@ static void test_sizes(void **state)
 static void test_orientation(void **state)
 {
   (void)state;
-  double mean[3] = {0}, square[3] = {0};
+  double mean[3] = {0}, square[3] = {0}, moment[16] = {0};
   expand_well("{" BOX
               ", copies: {arrangement: random, orientation: random, count: 1000, region: {box: {min: [0, 0, 0], max: [100, 50, 70]}}}}");
   assert_int_equal(n, 1000);
@@ -152,6 +167,7 @@ static void test_orientation(void **state)
     double R[9], q[4], x[3], from[3];
     assert_close(quaternion_dot(at(i)->q, at(i)->q), 1.0, 1e-15);
     quaternion_to_matrix(R, at(i)->q);
+    for (int k = 0; k < 16; ++k) moment[k] += at(i)->q[k / 4] * at(i)->q[k % 4] / 1000.0;
     for (int k = 0; k < 3; ++k) mean[k] += R[3 * k] / 1000.0, square[k] += R[3 * k] * R[3 * k] / 1000.0;
     rigid_body_rotation(at(i), q); /* none since the start */
     assert_close(q[0], 1.0, 1e-15);
@@ -164,6 +180,8 @@ static void test_orientation(void **state)
     assert_close(mean[k], 0.0, 5.0 * sqrt(1.0 / 3.0 / 1000.0));
     assert_close(square[k], 1.0 / 3.0, 5.0 * sqrt(4.0 / 45.0 / 1000.0));
   }
+  /* on the sphere of quaternions E q_i q_j = delta_ij/4, E q_i^4 = 1/8, E q_i^2 q_j^2 = 1/24 */
+  for (int k = 0; k < 16; ++k) assert_close(moment[k], k % 5 ? 0.0 : 0.25, 5.0 * sqrt((k % 5 ? 1.0 / 24.0 : 1.0 / 16.0) / 1000.0));
   drop();
 }
 
@@ -210,6 +228,19 @@ static void test_file(void **state)
   assert_close(at(1)->q[3], 1.0, 0.0);
   assert_close(at(1)->mass, 48000.0, 1e-9);
   drop();
+  /* every column at its place, in another order, with blanks; the quaternion is normalised */
+  write_file(poses, " wz, vy ,z,qy,x,qz,wx,y,qw,vz,wy,vx,qx,size\r\n13,9,3,0.5,1,0.5001,11,2,0.5,10,12,8,-0.5,3\r\n");
+  expand_well(entry_from(text, sizeof text));
+  assert_int_equal(n, 1);
+  for (int k = 0; k < 3; ++k) {
+    assert_close(at(0)->c[k], 1.0 + k, 0.0);
+    assert_close(at(0)->v[k], 8.0 + k, 0.0);
+    assert_close(at(0)->w[k], 11.0 + k, 0.0);
+  }
+  const double given[4] = {0.5, -0.5, 0.5, 0.5001}, length = sqrt(0.75 + 0.5001 * 0.5001);
+  for (int k = 0; k < 4; ++k) assert_close(at(0)->q[k], given[k] / length, 1e-15);
+  assert_close(at(0)->volume, 6.0 * 27.0, 1e-10);
+  drop();
   static const struct {
     const char *content, *message;
   } bad[] = {{"x,y,z\n", "expected a header and at least one row"},
@@ -232,26 +263,115 @@ static void test_file(void **state)
   unlink(poses);
 }
 
+/* Releases at 1, 1.4 and 1.8 s fill the region with other random numbers; the first one at 0 s does not wait. */
+static void test_pour(void **state)
+{
+  (void)state;
+  char text[500];
+  expand_well("{" BOX ", copies: {arrangement: lattice, jitter: 1, gap: 0.1, sizes: {uniform: [0.5, 0.9]}, orientation: random, "
+              "pour: {start: 1, end: 2, every: 0.4}, region: {box: {min: [0, 0, 0], max: [8, 4, 4]}}}}");
+  assert_int_equal(n, 6);
+  for (int i = 0; i < 6; ++i) {
+    assert_true(copy[i]->is_waiting);
+    assert_close(at(i)->release, 1.0 + 0.4 * (i / 2), 1e-15);
+    assert_true(i < 2 || at(i)->c[0] != at(i - 2)->c[0]);
+    assert_true(i < 2 || at(i)->q[0] != at(i - 2)->q[0]);
+    assert_true(i < 2 || at(i)->mass != at(i - 2)->mass);
+  }
+  assert_string_equal(at(5)->base.name, "b.6");
+  drop();
+  close(mkstemp(temporary_name(poses, "")));
+  write_file(poses, "x,y,z\n1,2,3\n4,5,6\n");
+  snprintf(text, sizeof text, "{" BOX ", copies: {arrangement: file, file: %s, pour: {end: 0.2, every: 0.1}}}", poses);
+  expand_well(text);
+  unlink(poses);
+  assert_int_equal(n, 4);
+  for (int i = 0; i < 4; ++i) {
+    assert_true(copy[i]->is_waiting == (i >= 2));
+    assert_close(at(i)->release, i < 2 ? 0.0 : 0.1, 1e-15);
+    assert_close(at(i)->c[1], i % 2 ? 5.0 : 2.0, 0.0);
+  }
+  drop();
+}
+
+/* Lattices: capsules, whose round surface reaches beyond its triangles, with a gap; any orientation in bounding spheres; a part of the region. */
+static void test_lattice_cells(void **state)
+{
+#define CAPSULE "material: m, shape: {capsule: {from: [0, 0, 0], to: [0, 0, 0.6], radius: 0.2}}"
+  (void)state;
+  /* cells of 0.5 x 0.5 x 1.1, of which those remain whose bounding sphere, of radius 0.5, is in the region */
+  expand_well("{" CAPSULE ", copies: {arrangement: lattice, gap: 0.1, region: {box: {min: [0, 0, 0], max: [3, 3, 3]}}}}");
+  assert_int_equal(n, 32);
+  for (int i = 0; i < 32; ++i) {
+    assert_close(at(i)->c[0], 0.75 + 0.5 * (i % 4), 1e-12);
+    assert_close(at(i)->c[1], 0.75 + 0.5 * (i / 4 % 4), 1e-12);
+    assert_close(at(i)->c[2], 0.5 + 1.1 * (i / 16), 1e-12);
+  }
+  drop();
+  /* spheres of radius 0.5: 2 x 1 x 1 in 2.3 x 1.4 x 1.2, centred in the plane and on the floor */
+  expand_well("{" CAPSULE ", copies: {arrangement: lattice, orientation: random, region: {box: {min: [0, 0, 0], max: [2.3, 1.4, 1.2]}}}}");
+  assert_int_equal(n, 2);
+  for (int i = 0; i < 2; ++i) {
+    assert_close(at(i)->c[0], 0.65 + i, 1e-12);
+    assert_close(at(i)->c[1], 0.7, 1e-12);
+    assert_close(at(i)->c[2], 0.5, 1e-12);
+  }
+  drop();
+  /* boxes of 6 in a region of 324: 27 of them fill half, if the last one is not to exceed it */
+  expand_well("{" BOX ", copies: {arrangement: lattice, packing: 0.5, region: {box: {min: [0, 0, 0], max: [6, 6, 9]}}}}");
+  assert_int_equal(n, 27);
+  drop();
+  /* at least one */
+  expand_well("{" BOX ", copies: {arrangement: lattice, packing: 0.01, region: {box: {min: [0, 0, 0], max: [6, 6, 9]}}}}");
+  assert_int_equal(n, 1);
+  drop();
+  /* with the largest shifts boxes stay apart and in the region */
+  expand_well("{" BOX ", copies: {arrangement: lattice, jitter: 1, gap: 0.5, count: 27, sizes: {uniform: [0.3, 1]}, seed: 5, region: {box: "
+              "{min: [0, 0, 0], "
+              "max: [4.5, 7.5, 10.5]}}}}");
+  assert_int_equal(n, 27);
+  double most = 0.0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double apart = -INFINITY;
+      for (int k = 0; k < 3; ++k) {
+        const double a = 0.5 * (k + 1) * cbrt(at(i)->volume / 6.0), b = 0.5 * (k + 1) * cbrt(at(j)->volume / 6.0);
+        apart = fmax(apart, fabs(at(i)->c[k] - at(j)->c[k]) - a - b);
+        if (i == j) assert_true(at(i)->c[k] - a >= -1e-9 && at(i)->c[k] + a <= 4.5 + 3.0 * k + 1e-9);
+        if (i == j) most = fmax(most, fabs(remainder(at(i)->c[k] - 0.5 * (1.5 + k), 1.5 + k)));
+      }
+      if (i != j) assert_true(apart >= -1e-9);
+    }
+  assert_true(most > 0.3); /* they are shifted */
+  drop();
+}
+
 static void test_errors(void **state)
 {
 #define REGION "region: {box: {min: [0, 0, 0], max: [9, 9, 9]}}"
   static const struct {
     const char *copies, *message;
-  } bad[] = {{"arrangement: lattice", "missing required key \"region\""},
-             {"arrangement: file", "missing required key \"file\""},
-             {"arrangement: random, " REGION, "missing required key \"count\" or \"packing\""},
-             {"arrangement: random, count: 1, packing: 0.1, " REGION, "copies.packing: cannot be given together with count"},
-             {"arrangement: lattice, count: 1000, " REGION,
-              "copies.count: arrangement: lattice found positions for 108 of 1000 bodies; enlarge the region"},
-             {"arrangement: random, packing: 0.5, " REGION,
-              "bodies; enlarge the region, or reduce the packing or the gap, or use arrangement: lattice"},
-             {"arrangement: lattice, region: {sphere: {center: [0, 0, 0], radius: 0.9}}",
-              "copies.region: has no room for a body of 1 x 2 x 3 m; enlarge it"},
-             {"arrangement: lattice, region: {plane: {normal: [0, 0, 1]}}", "copies.region: has no volume"},
-             {"arrangement: lattice, sizes: {log_normal: [1, 0.1]}, " REGION, "copies.sizes: missing required key \"limits\""},
-             {"arrangement: lattice, sizes: {uniform: [2, 1]}, " REGION, "copies.sizes.uniform: the smallest size, 2"},
-             {"arrangement: lattice, " REGION "}, anchors: [{point: [0, 0, 0], stiffness: 1}], velocity: [0, 0, 0",
-              "bodies.b.anchors: not supported with copies"}};
+  } bad[] = {
+      {"arrangement: lattice", "missing required key \"region\""},
+      {"arrangement: file", "missing required key \"file\""},
+      {"arrangement: random, " REGION, "missing required key \"count\" or \"packing\""},
+      {"arrangement: random, count: 1, packing: 0.1, " REGION, "copies.packing: cannot be given together with count"},
+      {"arrangement: lattice, count: 1000, " REGION,
+       "copies.count: arrangement: lattice found positions for 108 of 1000 bodies; enlarge the region"},
+      {"arrangement: random, packing: 0.5, " REGION,
+       "bodies; enlarge the region, or reduce the packing or the gap, or use arrangement: lattice"},
+      {"arrangement: lattice, region: {sphere: {center: [0, 0, 0], radius: 0.9}}",
+       "copies.region: has no room for a body of 1 x 2 x 3 m; enlarge it"},
+      {"arrangement: lattice, region: {plane: {normal: [0, 0, 1]}}", "copies.region: has no volume"},
+      {"arrangement: lattice, sizes: {log_normal: [1, 0.1]}, " REGION, "copies.sizes: missing required key \"limits\""},
+      {"arrangement: lattice, sizes: {uniform: [2, 1]}, " REGION, "copies.sizes.uniform: the smallest size, 2"},
+      {"arrangement: lattice, pour: {start: 2, end: 2, every: 1}, " REGION, "copies.pour: its end, 2 s, is not after its start, 2 s"},
+      {"arrangement: lattice, pour: {end: 1, every: 1.0e-7}, " REGION, "copies.pour: the releases have more than 100000000 bodies"},
+      {"arrangement: lattice, " REGION
+       ", pour: {end: 1, every: 1}}, anchors: [], velocity: [0, 0, 0], contact_surface: mesh, force: [0, 0, 0",
+       "copies.pour: not supported with contact_surface: mesh"},
+      {"arrangement: lattice, " REGION "}, anchors: [{point: [0, 0, 0], stiffness: 1}], velocity: [0, 0, 0",
+       "bodies.b.anchors: not supported with copies"}};
   (void)state;
   for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
     char text[600];
@@ -264,4 +384,4 @@ static void test_errors(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_sizes), cmocka_unit_test(test_orientation), cmocka_unit_test(test_packing),
-          cmocka_unit_test(test_file), cmocka_unit_test(test_errors))
+          cmocka_unit_test(test_file), cmocka_unit_test(test_pour), cmocka_unit_test(test_lattice_cells), cmocka_unit_test(test_errors))

@@ -611,9 +611,100 @@ static void test_clusters(void **unused)
   assert_no_leak();
 }
 
+/* A checkpoint contains the state: another body that is restored from it has the same nodes, and continues with the same bits. */
+static void test_restart(void **unused)
+{
+  (void)unused;
+  const double gravity[3] = {0.5, -1.0, -9.81}, dt = 0.01;
+  for (int m = 0; m < N_MODELS; ++m)
+    for (int k = 0; k < models[m].n_rods; ++k) {
+      rod_case        c[2];
+      field_table    *t[2];
+      field_snapshot *s;
+      double          u[300];
+      assert_ok(field_snapshot_create(&s));
+      for (int i = 0; i < 2; ++i) {
+        open_rod(models[m].name, models[m].rods[k], gravity, &c[i]);
+        assert_ok(field_table_create(&t[i]));
+        assert_ok(c[i].base->ops->fields(c[i].base, t[i]));
+      }
+      const int64_t n = 3 * c[0].b->n_blocks, n_nodes = 3 * c[0].b->strands.n_nodes;
+      for (int step = 0; step < 3; ++step) random_rates(c[0].b, 5.0, u), rod_begin(c[0].b, step * dt, dt), rod_accept(c[0].b, u);
+      assert_ok(field_snapshot_take(s, t[0]));
+      assert_ok(field_snapshot_restore(s, t[1]));
+      for (int step = 3; step < 6; ++step) {
+        body_nodes    a, b;
+        body_segments one, two;
+        c[0].base->ops->nodes(c[0].base, &a), c[1].base->ops->nodes(c[1].base, &b);
+        c[0].base->ops->segments(c[0].base, &one), c[1].base->ops->segments(c[1].base, &two);
+        assert_true(3 * a.n == n_nodes && one.n_nodes == a.n && one.n_segments == two.n_segments);
+        assert_memory_equal(a.x, b.x, (size_t)n_nodes * sizeof(double));
+        assert_memory_equal(a.v, b.v, (size_t)n_nodes * sizeof(double));
+        assert_memory_equal(one.x, two.x, (size_t)n_nodes * sizeof(double));
+        assert_memory_equal(c[0].b->q, c[1].b->q, (size_t)n * sizeof(double));
+        assert_memory_equal(c[0].b->u, c[1].b->u, (size_t)n * sizeof(double));
+        random_rates(c[0].b, 5.0, u);
+        for (int i = 0; i < 2; ++i) rod_begin(c[i].b, step * dt, dt), rod_accept(c[i].b, u);
+      }
+      field_snapshot_destroy(&s);
+      for (int i = 0; i < 2; ++i) field_table_destroy(&t[i]), rod_case_close(&c[i]);
+    }
+  assert_no_leak();
+}
+
+/* The velocity of every node, and of places between two nodes, from the rates of the unknowns. */
+static void test_velocities_of_places(void **unused)
+{
+  (void)unused;
+  const double dt = 0.01;
+  for (int m = 0; m < N_MODELS; ++m)
+    for (int k = 0; k < models[m].n_rods; ++k) {
+      rod_case      c;
+      body_nodes    nodes;
+      body_segments segments;
+      double        u[300];
+      open_rod(models[m].name, models[m].rods[k], NULL, &c);
+      for (int step = 0; step < 2; ++step) random_rates(c.b, 5.0, u), rod_begin(c.b, step * dt, dt), rod_accept(c.b, u);
+      rod_begin(c.b, 2 * dt, dt);
+      c.base->ops->nodes(c.base, &nodes), c.base->ops->segments(c.base, &segments);
+      for (int64_t i = 0; i < nodes.n + (segments.on_axis ? segments.n_segments : 0); ++i) {
+        body_contact_location at = {.kind = i < nodes.n ? FEATURE_POINT : FEATURE_SEGMENT, .index = i < nodes.n ? i : i - nodes.n};
+        int32_t               block[LOCATION_MAX_BLOCKS];
+        double                J[LOCATION_MAX_BLOCKS][9], sum[3] = {0.0}, term[3], expected[3] = {0.0};
+        if (i < nodes.n) v3_copy(at.x, nodes.x + 3 * i), v3_copy(expected, nodes.v + 3 * i);
+        else
+          for (int e = 0; e < 2; ++e) {
+            const int64_t node = segments.segment[2 * at.index + e];
+            const double  w    = e ? 0.3 : 0.7;
+            at.w[0]            = 0.3;
+            v3_axpy(at.x, w, nodes.x + 3 * node), v3_axpy(expected, w, nodes.v + 3 * node);
+          }
+        const int n = c.base->ops->location_jacobian(c.base, &at, block, J);
+        for (int e = 0; e < n; ++e) {
+          m3_mulv(term, J[e], c.b->u + 3 * (int64_t)block[e]);
+          v3_add(sum, sum, term);
+        }
+        for (int e = 0; e < 3; ++e) assert_close(sum[e], expected[e], 1e-11);
+      }
+      for (int64_t b = 0; b < c.b->n_blocks; ++b) { /* couplings are the pattern of the matrix */
+        int32_t   other[1000];
+        const int n       = c.base->ops->couplings(c.base, b, other);
+        bool      has_own = false;
+        for (int e = 0; e < n; ++e) {
+          assert_true(other[e] >= 0 && other[e] < c.b->n_blocks && (e == 0 || other[e] > other[e - 1]));
+          has_own |= other[e] == b;
+        }
+        assert_true(has_own);
+      }
+      rod_case_close(&c);
+    }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_clusters), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite),
           cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy), cmocka_unit_test(test_rest),
           cmocka_unit_test(test_rest_of_any_size), cmocka_unit_test(test_ring), cmocka_unit_test(test_small_loops),
           cmocka_unit_test(test_natural_curvature), cmocka_unit_test(test_lengths_of_arcs), cmocka_unit_test(test_frame_indifference),
           cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist),
-          cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))
+          cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies), cmocka_unit_test(test_restart),
+          cmocka_unit_test(test_velocities_of_places))

@@ -15,6 +15,17 @@ static const size_distribution *read_sizes(const char *text)
   return spec;
 }
 
+/* Share of N bodies with sizes from a to b. */
+static double share_between(const size_distribution *s, double a, double b)
+{
+  int n = 0;
+  for (int64_t i = 0; i < N; ++i) {
+    const double x = size_distribution_draw(s, 7, i);
+    n += x >= a && x <= b;
+  }
+  return (double)n / N;
+}
+
 /* Mean of size^power over N bodies. */
 static double moment(const size_distribution *s, int power)
 {
@@ -58,6 +69,14 @@ static void test_log_normal(void **state)
     const double x = size_distribution_draw(l, 7, i);
     assert_true(x >= 1.5 && x <= 2.5);
   }
+  /* between the limits the distribution is the normal one of ln(size), also by mass about ln(median) - 3 s^2 */
+  const size_distribution *c = read_sizes("{log_normal: [2, 0.5], limits: [1.5, 2.5], by_mass: true}");
+  assert_int_equal(diagnostics_count(d), 0);
+  for (int k = 0; k < 2; ++k) {
+    const double mean = log(2.0) - (k ? 0.75 : 0.0), scale = 1.0 / (0.5 * M_SQRT2);
+    const double low = erf(scale * (log(1.5) - mean)), middle = erf(scale * (log(1.8) - mean)), high = erf(scale * (log(2.5) - mean));
+    assert_close(share_between(k ? c : l, 0.0, 1.8), (middle - low) / (high - low), 5.0 * 0.5 / sqrt((double)N));
+  }
   end();
 }
 
@@ -72,6 +91,22 @@ static void test_list(void **state)
   /* equal masses: 8 small ones for each large one */
   assert_close(moment(m, 1), 10.0 / 9.0, 5.0 * sqrt(8.0 / 81.0 / N));
   assert_close(size_distribution_largest(s), 2.0, 0.0);
+  /* three sizes: shares 1/7, 4/7, 2/7; by mass the numbers are as 1/27, 4 and 2/8 */
+  const size_distribution *three = read_sizes("{list: [{size: 3, share: 1}, {size: 1, share: 4}, {size: 2, share: 2}]}"),
+                          *heavy = read_sizes("{list: [{size: 3, share: 1}, {size: 1, share: 4}, {size: 2, share: 2}], by_mass: true}");
+  assert_int_equal(diagnostics_count(d), 0);
+  assert_close(size_distribution_largest(three), 3.0, 0.0);
+  const double share[3] = {4.0, 2.0, 1.0}, total = 4.0 + 2.0 / 8.0 + 1.0 / 27.0;
+  for (int k = 0; k < 3; ++k) {
+    const double size = k + 1.0, by_number = share[k] / 7.0, by_mass = share[k] / (size * size * size) / total;
+    assert_close(share_between(three, size, size), by_number, 5.0 * sqrt(by_number * (1.0 - by_number) / N));
+    assert_close(share_between(heavy, size, size), by_mass, 5.0 * sqrt(by_mass * (1.0 - by_mass) / N));
+  }
+  /* one size, as a list and as an interval */
+  const size_distribution *one = read_sizes("{list: [{size: 1.5}]}"), *equal = read_sizes("{uniform: [1.5, 1.5]}");
+  assert_int_equal(diagnostics_count(d), 0);
+  assert_close(share_between(one, 1.5, 1.5), 1.0, 0.0);
+  assert_close(share_between(equal, 1.5, 1.5), 1.0, 0.0);
   end();
 }
 

@@ -182,6 +182,13 @@ static void methods_tao_and_snesvi(void **state)
     for (int64_t i = 0; i < q.n; ++i) assert_true((!q.lo || s.y[i] >= q.lo[i]) && (!q.hi || s.y[i] <= q.hi[i]));
     assert_ok(PetscOptionsClearValue(NULL, key));
   }
+  /* linear solves of one iteration: no convergence, and no limit on the iterations of the method */
+  const bounds_options o = box_defaults(BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-9);
+  assert_ok(PetscOptionsInsertString(NULL, "-pressure_snes_type vinewtonrsls -pressure_ksp_max_it 1 -pressure_ksp_rtol 1e-14"));
+  memset(s.y, 0, (size_t)s.a.n * sizeof *s.y);
+  assert_ok(bounds_solve(&q, &o, s.y, &r));
+  if (r.status != BOUNDS_STALLED) fail_msg("%s, %g of %g", bounds_status_text(r.status), r.residual, r.target);
+  assert_ok(PetscOptionsClear(NULL));
   close_case(&s);
   assert_no_leak();
 }

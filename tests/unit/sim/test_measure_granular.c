@@ -135,6 +135,8 @@ static void prepare_column(bench *b)
                 (const double[3]){0}); /* same pair */
   }
   add_contact(ball_at(1, 0, 0), ball_at(0, 0, 0), (const double[3]){2, 1, 1}, (const double[3]){1, 0, 0}, (const double[3]){1e-6, 0, 0});
+  /* touch with the force of a rounding error: no contact */
+  add_contact(ball_at(1, 0, 2), ball_at(0, 0, 2), (const double[3]){2, 1, 5}, (const double[3]){1, 0, 0}, (const double[3]){1e-11, 0, 0});
 }
 
 static void test_column(void **state)
