@@ -213,7 +213,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     if (!group || group->source_body != spots[i].body_a ||
         group->object_body != spots[i].body_b) /* contacts are sorted by bodies within each detector */
       PetscCall(contact_forces_open(forces, spots[i].body_a, spots[i].body_b, &group));
-    contact_group_add(group, x, f);
+    contact_group_add(group, spots[i].b.x, f); /* where the impulse acted: angular momentum balances */
     ++p;
   }
   points->n = sum.contacts = p;
