@@ -24,14 +24,13 @@ enum {
 };
 /* The error is evaluated again with other sums (friction_solve), which must not reject by rounding. */
 static const double ROUNDING = 1e-6;
-/* The directions are abandoned when |d|^2 grows by more than 5 %: with 1, a fifth more sweeps are needed. After PATIENCE checks without a smaller error,
- * when it grows at all; after as many more, always; then again with twice the patience: where sliding contacts keep changing their directions, only sweeps without extrapolation converge. */
-static const double GROWTH[] = {1.05, 1.0, 0.0};
-enum {
-  ACCURATE = 1 /* stage of the sweeps beyond the tolerance: its extrapolation comes closest to the exact solution */,
-  PATIENCE = 12,
-  N_GROWTH = sizeof GROWTH / sizeof *GROWTH
-};
+/* Stages of the iteration. The directions are abandoned when |d|^2 grows by more than 5 %: with 1, a fifth more sweeps are needed. After PATIENCE
+ * checks without a smaller error they are abandoned when it grows at all, then always: where contacts keep changing between stick and slip, only sweeps
+ * without extrapolation converge, slowly and not monotonically, and under-relaxation helps. ACCURATE: stage of the sweeps beyond the tolerance, whose
+ * extrapolation comes closest to the exact solution. */
+enum { N_STAGES = 3, ACCURATE = 1 };
+static const double GROWTH[N_STAGES] = {1.05, 1.0, 0.0}, RELAXATION[N_STAGES] = {1.0, 1.0, 0.7};
+static const int    PATIENCE[N_STAGES] = {8, 8, 64};
 static const double ROOT =
     1e-4; /* square of the relative change at which an iteration for the sliding coefficient, which converges quadratically, ends */
 static const double SOFTEST = 1e6;  /* largest tangential compliance, relative to 1/rho */
@@ -432,16 +431,20 @@ INLINE void scatter(const contact_block *b, int side, const lanes d[3], double *
   for (int l = 0; l < LANES; ++l) *(lanes *)(w + (int64_t)STRIDE * b->body[side][l]) += x[l];
 }
 
+/* Factors of p and of d in the next p, and of d in the impulses. */
+typedef struct {
+  double beta, gain, relaxation;
+} sweep_factors;
+
 /* Extrapolate the impulses of a block, solve its contacts for the current velocities, and add the changes to the velocities. *square: |d|^2 of each
  * contact. *ratio (NULL: not wanted): square of the change over its limit. */
-static void sweep_block(contact_block *restrict b, double *restrict w, double beta, double gain, double load_speed, lanes *square,
-                        lanes *ratio)
+static void sweep_block(contact_block *restrict b, double *restrict w, sweep_factors f, double load_speed, lanes *square, lanes *ratio)
 {
   lanes r[3], u[3], n[3], d[3];
   mask  is_busy = {0};
   for (int i = 0; i < 3; ++i) {
-    const lanes ahead = beta * b->direction[i];
-    b->direction[i]   = gain * b->change[i] + ahead;
+    const lanes ahead = f.beta * b->direction[i];
+    b->direction[i]   = f.gain * b->change[i] + ahead;
     r[i]              = b->r[i] + ahead;
     u[i]              = b->q[i];
     is_busy |= (r[i] != 0.0) | (b->direction[i] != 0.0);
@@ -488,7 +491,7 @@ static void sweep_block(contact_block *restrict b, double *restrict w, double be
     for (int i = 0; i < 3; ++i) n[i] = select_lanes(slides, s[i], n[i]);
   }
   for (int i = 0; i < 3; ++i) {
-    n[i]         = select_lanes(is_open, (lanes){0}, n[i]);
+    n[i]         = select_lanes(is_open, (lanes){0}, f.relaxation < 1.0 ? r[i] + f.relaxation * (n[i] - r[i]) : n[i]);
     b->change[i] = d[i] = n[i] - r[i], b->r[i] = n[i];
   }
   scatter(b, 0, d, w);
@@ -517,18 +520,18 @@ static inline int64_t share_start(member m, int64_t first, int64_t end) { return
 static inline int64_t share_end(member m, int64_t first, int64_t end) { return first + (end - first) * (m.thread + 1) / m.n; }
 
 /* One sweep over an island. *square, *ratio: |d|^2 and, if it is full, the largest change over its limit; the same bits for every thread. */
-static void sweep_island(sweeps *s, const island *k, bool is_full, double beta, double gain, member m, double *square, double *ratio)
+static void sweep_island(sweeps *s, const island *k, bool is_full, sweep_factors f, member m, double *square, double *ratio)
 {
   for (int64_t i = STRIDE * share_start(m, k->first_body, k->end_body); i < STRIDE * share_end(m, k->first_body, k->end_body); ++i) {
-    const double ahead = beta * s->w_direction[i];
-    s->w_direction[i]  = gain * (s->w[i] - s->before[i]) + ahead;
+    const double ahead = f.beta * s->w_direction[i];
+    s->w_direction[i]  = f.gain * (s->w[i] - s->before[i]) + ahead;
     s->before[i]       = s->w[i] += ahead;
   }
   wait_for_team(m);
   for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
     for (int64_t i = s->colour_start[c] + m.thread; i < s->colour_start[c + 1]; i += m.n) /* in turn, because the work decreases with i */
       if (is_full || !s->block[i].is_idle)
-        sweep_block(s->block + i, s->w, beta, gain, s->p->load_speed, s->square + i, is_full ? s->ratio + i : NULL);
+        sweep_block(s->block + i, s->w, f, s->p->load_speed, s->square + i, is_full ? s->ratio + i : NULL);
     wait_for_team(m);
   }
   lanes sum = {0}, most = {0};
@@ -603,28 +606,26 @@ static void solve_island(sweeps *s, island *k, member m)
 {
   const int64_t least = least_sweeps(s, k), most = friction_most_iterations(s->o, MOST_SWEEPS);
   const double  tolerance = s->o->tolerance * (1.0 - ROUNDING);
-  double        old = 0.0, beta = 0.0, gain = 0.0, best = INFINITY;
+  double        old = 0.0, best = INFINITY;
+  sweep_factors f       = {.relaxation = 1.0};
   int64_t       n       = 0;
-  int           n_worse = 0, stage = 0, patience = PATIENCE; /* checks since the smallest error; stage of GROWTH */
+  int           n_worse = 0, stage = 0; /* checks since the smallest error */
   refresh_island(s, k, m);
   if (m.thread == 0) k->status = FRICTION_ITERATIONS;
   for (;;) {
     double     square, ratio;
     const bool is_full = n < FULL_EVERY || n % FULL_EVERY == 0;
-    sweep_island(s, k, is_full, beta, gain, m, &square, &ratio);
+    sweep_island(s, k, is_full, f, m, &square, &ratio);
     ++n;
-    beta                = old > 0.0 && square <= GROWTH[n < least ? ACCURATE : stage] * old ? fmin(square / old, 1.0) : 0.0;
-    gain                = beta > 0.0 ? 1.0 : 0.0;
+    f.beta = old > 0.0 && square <= GROWTH[n < least ? ACCURATE : stage] * old ? fmin(square / old, 1.0) : 0.0;
+    f.gain = f.beta > 0.0 ? 1.0 : 0.0, f.relaxation = RELAXATION[n < least ? ACCURATE : stage];
     old                 = square;
     const double wanted = n >= least ? tolerance : TIGHT * tolerance;
     if (!((is_full && ratio <= wanted) || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
     refresh_island(s, k, m);
     const double error = evaluate_error(s, k, m);
     if (error < best) best = error, n_worse = 0, store_best(s, k, m);
-    else if (++n_worse == patience) {
-      n_worse = 0, stage = (stage + 1) % N_GROWTH;
-      if (stage == 0) patience *= 2;
-    }
+    else if (++n_worse == PATIENCE[stage]) n_worse = 0, stage = (stage + 1) % N_STAGES;
     if (m.thread == 0) {
       if (error <= wanted) k->status = FRICTION_OK;
       else if (!isfinite(error)) k->status = FRICTION_NOT_FINITE;

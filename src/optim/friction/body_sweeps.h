@@ -11,9 +11,11 @@
  * depend on the problem alone, so the bits are the same on any number of threads.
  *
  * Sweeps are combined in conjugate directions (nonsmooth nonlinear conjugate gradients [SilcowitzEtAl2010]): with the change d_k of the impulses in sweep k,
- *   beta = min(|d_k|^2/|d_k-1|^2, 1),   r += beta p,   p = d_k + beta p;   p = 0 if |d_k|^2 grows (by more than 5 %)
+ *   beta = min(|d_k|^2/|d_k-1|^2, 1),   r += beta p,   p = d_k + beta p;   p = 0 if |d_k|^2 grows by more than 5 %
  * in the norm of D^-1 = tr W_aa/3. Impulses may leave their cones between sweeps; each visit returns them. The velocities are extrapolated in the same way,
  * because they are linear in the impulses.
+ *
+ * If the error does not decrease for some hundred sweeps, the directions are abandoned more often, then always, with under-relaxation.
  *
  * Blocks whose contacts are open and have no impulse are visited in every eighth sweep only. The error, on which convergence depends, is that of all contacts.
  * Called by automatic.c, convex.c and penalty_sweeps.c. */
