@@ -70,6 +70,8 @@ typedef struct {
   double                  end; /* time limit */
   int64_t                 n_bodies, n_islands, n_colours, n_blocks;
   island                 *island;
+  int64_t                *work;                     /* [n_bodies + 1] sums of the work of the contacts of the bodies before */
+  int32_t                *home;                     /* [n_blocks] a body of each block */
   int64_t                *colour_start;             /* [n_colours + 1] blocks */
   contact_block          *block;                    /* [n_blocks] */
   lanes                  *square, *ratio;           /* [n_blocks] see sweep_block */
@@ -122,6 +124,8 @@ typedef struct {
   int32_t           *touched, *n_touched; /* [n][2], [n] bodies of each contact */
   int64_t           *up;                  /* [n_bodies] disjoint sets */
   int32_t           *position;            /* [n_bodies] number of the body in the order of the islands; -1: no contact */
+  int32_t           *near;                /* [n] smallest position of the bodies of each contact */
+  int32_t           *by_place;            /* [n] contacts in the order of `near` */
   int32_t           *island_of, *colour;  /* [n] of each contact */
   int32_t           *order;               /* [n] contacts by island and colour */
   int64_t           *first_contact;       /* [n_blocks + 1] ranges in order */
@@ -131,8 +135,8 @@ typedef struct {
 
 static void setup_free(setup *t)
 {
-  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->up, &t->position, &t->island_of, &t->colour, &t->order, &t->first_contact,
-              &t->mask, &t->L);
+  MEMORY_FREE(&t->first_dof, &t->touched, &t->n_touched, &t->up, &t->position, &t->near, &t->by_place, &t->island_of, &t->colour, &t->order,
+              &t->first_contact, &t->mask, &t->L);
 }
 
 static void list_touched(setup *t)
@@ -173,6 +177,54 @@ static void colour_contacts(setup *t)
   }
 }
 
+/* Number the bodies of all islands from neighbour to neighbour (breadth first), so that threads that work on different ranges of bodies share few of
+ * them. */
+static PetscErrorCode number_bodies(sweeps *s, setup *t)
+{
+  int64_t *start     = NULL;
+  int32_t *neighbour = NULL, *queue = NULL; /* queue: bodies by position */
+  PetscFunctionBegin;
+  PetscErrorCode code = MEMORY_ALLOC("neighbours", ARRAY(start, t->n_bodies + 2), ARRAY(neighbour, 2 * t->n), ARRAY(queue, t->n_bodies));
+  for (int64_t a = 0; a < t->n && !code; ++a)
+    for (int k = 0; k < 2 && t->n_touched[a] == 2; ++k) ++start[t->touched[2 * a + k] + 2];
+  for (int64_t c = 0; c < t->n_bodies && !code; ++c) start[c + 2] += start[c + 1], t->position[c] = -1;
+  for (int64_t a = 0; a < t->n && !code; ++a)
+    for (int k = 0; k < 2 && t->n_touched[a] == 2; ++k) neighbour[start[t->touched[2 * a + k] + 1]++] = t->touched[2 * a + 1 - k];
+  for (int64_t a = 0; a < t->n && !code; ++a) { /* islands are numbered by their smallest contact */
+    island       *own  = s->island + t->island_of[a];
+    const int32_t root = t->touched[2 * a];
+    ++own->n_contacts;
+    if (t->position[root] >= 0) continue;
+    own->first_body   = s->n_bodies;
+    t->position[root] = (int32_t)s->n_bodies, queue[s->n_bodies++] = root;
+    for (int64_t at = own->first_body; at < s->n_bodies; ++at)
+      for (int64_t k = start[queue[at]]; k < start[queue[at] + 1]; ++k)
+        if (t->position[neighbour[k]] < 0) t->position[neighbour[k]] = (int32_t)s->n_bodies, queue[s->n_bodies++] = neighbour[k];
+    own->end_body = s->n_bodies;
+  }
+  MEMORY_FREE(&start, &neighbour, &queue);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sort the contacts by the smallest position of their bodies, and sum their work. A contact with an impulse takes about four times as long. */
+static PetscErrorCode place_contacts(sweeps *s, setup *t, const double *r)
+{
+  int64_t *start = NULL;
+  PetscFunctionBegin;
+  PetscCall(MEMORY_ALLOC("places", ARRAY(start, s->n_bodies + 1), ARRAY(s->work, s->n_bodies + 1)));
+  for (int64_t a = 0; a < t->n; ++a) {
+    const int32_t one = t->position[t->touched[2 * a]], two = t->position[t->touched[2 * a + t->n_touched[a] - 1]];
+    t->near[a] = one < two ? one : two;
+    ++start[t->near[a] + 1];
+    s->work[t->near[a] + 1] += r[3 * a] > 0.0 ? 4 : 1;
+  }
+  for (int64_t c = 0; c < s->n_bodies; ++c) start[c + 1] += start[c], s->work[c + 1] += s->work[c];
+  for (int64_t a = 0; a < t->n; ++a) t->by_place[start[t->near[a]]++] = (int32_t)a;
+  memory_free(&start);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* 0: slides, 1: sticks, 2: open in the initial guess. Only blocks with a sliding contact need roots and divisions, and blocks of open contacts are skipped. */
 static int guessed_state(const friction_problem *p, int64_t a, const double *r)
 {
@@ -180,7 +232,7 @@ static int guessed_state(const friction_problem *p, int64_t a, const double *r)
   return !(r[3 * a] > 0.0) ? 2 : r[3 * a + 1] * r[3 * a + 1] + r[3 * a + 2] * r[3 * a + 2] < limit * limit ? 1 : 0;
 }
 
-/* Order the contacts by island, colour and guessed state, ascending by index within; number the bodies in the order of their first contact. */
+/* Order the contacts by island, colour, guessed state and place. */
 static PetscErrorCode order_contacts(sweeps *s, setup *t, const double *r)
 {
   const int64_t n_keys = s->n_islands * (COLOURS + 1);
@@ -190,11 +242,12 @@ static PetscErrorCode order_contacts(sweeps *s, setup *t, const double *r)
   for (int64_t a = 0; a < t->n; ++a) ++start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 2];
   for (int64_t k = 0; k < n_keys; ++k) start[k + 2] += start[k + 1];
   for (int state = 0; state < 3; ++state)
-    for (int64_t a = 0; a < t->n; ++a)
-      if (guessed_state(s->p, a, r) == state) t->order[start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 1]++] = (int32_t)a;
+    for (int64_t k = 0; k < t->n; ++k) {
+      const int32_t a = t->by_place[k];
+      if (guessed_state(s->p, a, r) == state) t->order[start[(int64_t)t->island_of[a] * (COLOURS + 1) + t->colour[a] + 1]++] = a;
+    }
   for (int64_t i = 0; i < s->n_islands; ++i) {
     s->island[i].first_colour = s->n_colours;
-    s->island[i].n_contacts   = start[(i + 1) * (COLOURS + 1)] - start[i * (COLOURS + 1)];
     for (int64_t c = 0; c <= COLOURS; ++c) {
       const int64_t count = start[i * (COLOURS + 1) + c + 1] - start[i * (COLOURS + 1) + c];
       for (int64_t k = 0; k < count; k += c < COLOURS ? LANES : 1) {
@@ -207,18 +260,6 @@ static PetscErrorCode order_contacts(sweeps *s, setup *t, const double *r)
   }
   t->first_contact[s->n_blocks] = at;
   memory_free(&start);
-  for (int64_t c = 0; c < t->n_bodies; ++c) t->position[c] = -1;
-  for (int64_t k = 0, i = -1; k < t->n; ++k) {
-    const int32_t a = t->order[k];
-    if (t->island_of[a] != i) {
-      if (i >= 0) s->island[i].end_body = s->n_bodies;
-      i                       = t->island_of[a];
-      s->island[i].first_body = s->n_bodies;
-    }
-    for (int m = 0; m < t->n_touched[a]; ++m)
-      if (t->position[t->touched[2 * a + m]] < 0) t->position[t->touched[2 * a + m]] = (int32_t)s->n_bodies++;
-    s->island[i].end_body = s->n_bodies;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,6 +354,7 @@ static void fill_blocks(sweeps *s, const setup *t, const double *r)
 #pragma omp parallel for schedule(static) if (t->n >= THREADED)
   for (int64_t i = 0; i < s->n_blocks; ++i) {
     const int64_t first = t->first_contact[i], end = t->first_contact[i + 1];
+    s->home[i] = t->near[t->order[first]];
     for (int l = 0; l < LANES; ++l) {
       fill_empty_lane(s, s->block + i, l);
       if (first + l < end) fill_lane(s, t, t->order[first + l], r, s->block + i, l);
@@ -322,7 +364,8 @@ static void fill_blocks(sweeps *s, const setup *t, const double *r)
 
 static void sweeps_free(sweeps *s)
 {
-  MEMORY_FREE(&s->island, &s->colour_start, &s->block, &s->square, &s->ratio, &s->error, &s->w, &s->before, &s->w_direction);
+  MEMORY_FREE(&s->island, &s->work, &s->home, &s->colour_start, &s->block, &s->square, &s->ratio, &s->error, &s->w, &s->before,
+              &s->w_direction);
 }
 
 static PetscErrorCode sweeps_create(sweeps *s, const double *r)
@@ -330,11 +373,11 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   const delassus *W = s->p->W;
   setup           t = {.M = delassus_mass(W), .H = delassus_jacobian(W), .body_of = delassus_bodies(W), .n = s->p->n};
   PetscFunctionBegin;
-  t.n_bodies = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
-  PetscErrorCode code =
-      MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
-                   ARRAY(t.up, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n),
-                   ARRAY(t.order, t.n), ARRAY(t.first_contact, t.n + 1), ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
+  t.n_bodies          = (int64_t)t.body_of[t.H->n_cols - 1] + 1;
+  PetscErrorCode code = MEMORY_ALLOC("islands", ARRAY(t.first_dof, t.n_bodies + 1), ARRAY(t.touched, 2 * t.n), ARRAY(t.n_touched, t.n),
+                                     ARRAY(t.up, t.n_bodies), ARRAY(t.position, t.n_bodies), ARRAY(t.near, t.n), ARRAY(t.by_place, t.n),
+                                     ARRAY(t.island_of, t.n), ARRAY(t.colour, t.n), ARRAY(t.order, t.n), ARRAY(t.first_contact, t.n + 1),
+                                     ARRAY(t.mask, t.n_bodies), ARRAY(t.L, t.n_bodies * WIDTH * WIDTH));
   if (!code) {
     list_touched(&t);
     s->n_islands = number_islands(&t);
@@ -342,12 +385,14 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   }
   if (!code) {
     colour_contacts(&t);
-    code = order_contacts(s, &t, r);
+    code = number_bodies(s, &t);
   }
+  if (!code) code = place_contacts(s, &t, r);
+  if (!code) code = order_contacts(s, &t, r);
   if (!code)
-    code = MEMORY_ALLOC("contact blocks", ARRAY(s->block, s->n_blocks), ARRAY(s->square, s->n_blocks), ARRAY(s->ratio, s->n_blocks),
-                        ARRAY(s->error, s->n_blocks), ARRAY(s->w, (s->n_bodies + 1) * STRIDE), ARRAY(s->before, (s->n_bodies + 1) * STRIDE),
-                        ARRAY(s->w_direction, (s->n_bodies + 1) * STRIDE));
+    code = MEMORY_ALLOC("contact blocks", ARRAY(s->block, s->n_blocks), ARRAY(s->home, s->n_blocks), ARRAY(s->square, s->n_blocks),
+                        ARRAY(s->ratio, s->n_blocks), ARRAY(s->error, s->n_blocks), ARRAY(s->w, (s->n_bodies + 1) * STRIDE),
+                        ARRAY(s->before, (s->n_bodies + 1) * STRIDE), ARRAY(s->w_direction, (s->n_bodies + 1) * STRIDE));
   if (!code) {
     factor_bodies(&t);
     fill_blocks(s, &t, r);
@@ -509,6 +554,7 @@ static void sweep_block(contact_block *restrict b, double *restrict w, sweep_fac
 typedef struct {
   int           thread, n;
   team_barrier *barrier;
+  int64_t       first_body, end_body; /* the bodies of this thread, and with them the blocks at home there */
 } member;
 
 static void wait_for_team(member m)
@@ -516,21 +562,36 @@ static void wait_for_team(member m)
   if (m.n > 1) team_barrier_wait(m.barrier, m.n);
 }
 
-static inline int64_t share_start(member m, int64_t first, int64_t end) { return first + (end - first) * m.thread / m.n; }
-static inline int64_t share_end(member m, int64_t first, int64_t end) { return first + (end - first) * (m.thread + 1) / m.n; }
+/* First body of a thread: equal work for all. */
+static int64_t first_body(const sweeps *s, const island *k, int thread, int n_threads)
+{
+  const int64_t done = s->work[k->first_body], all = s->work[k->end_body] - done;
+  int64_t       low = k->first_body, high = k->end_body;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (s->work[middle] - done < all * thread / n_threads) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+static inline bool is_mine(const sweeps *s, member m, int64_t block)
+{
+  return s->home[block] >= m.first_body && s->home[block] < m.end_body;
+}
 
 /* One sweep over an island. *square, *ratio: |d|^2 and, if it is full, the largest change over its limit; the same bits for every thread. */
 static void sweep_island(sweeps *s, const island *k, bool is_full, sweep_factors f, member m, double *square, double *ratio)
 {
-  for (int64_t i = STRIDE * share_start(m, k->first_body, k->end_body); i < STRIDE * share_end(m, k->first_body, k->end_body); ++i) {
+  for (int64_t i = STRIDE * m.first_body; i < STRIDE * m.end_body; ++i) {
     const double ahead = f.beta * s->w_direction[i];
     s->w_direction[i]  = f.gain * (s->w[i] - s->before[i]) + ahead;
     s->before[i]       = s->w[i] += ahead;
   }
   wait_for_team(m);
   for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
-    for (int64_t i = s->colour_start[c] + m.thread; i < s->colour_start[c + 1]; i += m.n) /* in turn, because the work decreases with i */
-      if (is_full || !s->block[i].is_idle)
+    for (int64_t i = s->colour_start[c]; i < s->colour_start[c + 1]; ++i)
+      if (is_mine(s, m, i) && (is_full || !s->block[i].is_idle))
         sweep_block(s->block + i, s->w, f, s->p->load_speed, s->square + i, is_full ? s->ratio + i : NULL);
     wait_for_team(m);
   }
@@ -547,14 +608,14 @@ static void sweep_island(sweeps *s, const island *k, bool is_full, sweep_factors
 /* Recompute the velocities of an island from its impulses: rounding errors of many small changes must not decide convergence. */
 static void refresh_island(sweeps *s, const island *k, member m)
 {
-  const int64_t first_body = share_start(m, k->first_body, k->end_body), end_body = share_end(m, k->first_body, k->end_body);
   wait_for_team(m);
-  memset(s->w + STRIDE * first_body, 0, (size_t)(STRIDE * (end_body - first_body)) * sizeof *s->w);
+  memset(s->w + STRIDE * m.first_body, 0, (size_t)(STRIDE * (m.end_body - m.first_body)) * sizeof *s->w);
   wait_for_team(m);
   for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
     const int64_t first = s->colour_start[c], end = s->colour_start[c + 1];
-    for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i)
-      for (int side = 0; side < 2; ++side) scatter(s->block + i, side, s->block[i].r, s->w);
+    for (int64_t i = first; i < end; ++i)
+      if (is_mine(s, m, i))
+        for (int side = 0; side < 2; ++side) scatter(s->block + i, side, s->block[i].r, s->w);
     wait_for_team(m);
   }
 }
@@ -563,24 +624,25 @@ static void refresh_island(sweeps *s, const island *k, member m)
 static double evaluate_error(sweeps *s, const island *k, member m)
 {
   const int64_t first = s->colour_start[k->first_colour], end = s->colour_start[k->end_colour];
-  for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i) {
-    const contact_block *b           = s->block + i;
-    lanes                velocity[3] = {b->q[0], b->q[1], b->q[2]};
-    double               most        = 0.0;
-    gather(b, 0, s->w, velocity);
-    gather(b, 1, s->w, velocity);
-    for (int l = 0; l < LANES; ++l) {
-      const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]}, soft = b->compliance[1][l] + (r[0] > 0.0 ? b->entry[l] / r[0] : 0.0),
-                   u[3] = {velocity[0][l] + b->compliance[0][l] * r[0], velocity[1][l] + soft * r[1], velocity[2][l] + soft * r[2]};
-      double F[3];
-      if (b->contact[l] < 0) continue;
-      cone_natural_map(b->mu[l], b->rho[l], u, r, F);
-      const double error = v3_norm(F) / (b->rho[l] * friction_speed_limit(s->p, b->contact[l], b->rho[l], r));
-      most               = !(error <= most) ? error : most; /* keeps NaN */
-      if (isnan(most)) break;
+  for (int64_t i = first; i < end; ++i)
+    if (is_mine(s, m, i)) {
+      const contact_block *b           = s->block + i;
+      lanes                velocity[3] = {b->q[0], b->q[1], b->q[2]};
+      double               most        = 0.0;
+      gather(b, 0, s->w, velocity);
+      gather(b, 1, s->w, velocity);
+      for (int l = 0; l < LANES; ++l) {
+        const double r[3] = {b->r[0][l], b->r[1][l], b->r[2][l]}, soft = b->compliance[1][l] + (r[0] > 0.0 ? b->entry[l] / r[0] : 0.0),
+                     u[3] = {velocity[0][l] + b->compliance[0][l] * r[0], velocity[1][l] + soft * r[1], velocity[2][l] + soft * r[2]};
+        double F[3];
+        if (b->contact[l] < 0) continue;
+        cone_natural_map(b->mu[l], b->rho[l], u, r, F);
+        const double error = v3_norm(F) / (b->rho[l] * friction_speed_limit(s->p, b->contact[l], b->rho[l], r));
+        most               = !(error <= most) ? error : most; /* keeps NaN */
+        if (isnan(most)) break;
+      }
+      s->error[i] = most;
     }
-    s->error[i] = most;
-  }
   wait_for_team(m);
   double most = 0.0;
   for (int64_t i = first; i < end && !isnan(most); ++i) most = !(s->error[i] <= most) ? s->error[i] : most;
@@ -591,8 +653,8 @@ static double evaluate_error(sweeps *s, const island *k, member m)
 static void store_best(sweeps *s, const island *k, member m)
 {
   const int64_t first = s->colour_start[k->first_colour], end = s->colour_start[k->end_colour];
-  for (int64_t i = share_start(m, first, end); i < share_end(m, first, end); ++i)
-    memcpy(s->block[i].best, s->block[i].r, sizeof s->block[i].best);
+  for (int64_t i = first; i < end; ++i)
+    if (is_mine(s, m, i)) memcpy(s->block[i].best, s->block[i].r, sizeof s->block[i].best);
 }
 
 static int64_t least_sweeps(const sweeps *s, const island *k)
@@ -610,6 +672,7 @@ static void solve_island(sweeps *s, island *k, member m)
   sweep_factors f       = {.relaxation = 1.0};
   int64_t       n       = 0;
   int           n_worse = 0, stage = 0; /* checks since the smallest error */
+  m.first_body = first_body(s, k, m.thread, m.n), m.end_body = m.thread + 1 < m.n ? first_body(s, k, m.thread + 1, m.n) : k->end_body;
   refresh_island(s, k, m);
   if (m.thread == 0) k->status = FRICTION_ITERATIONS;
   for (;;) {
@@ -645,18 +708,18 @@ static void solve_islands(sweeps *s)
 {
   const int n_threads = s->p->n < THREADED ? 1 : team_threads();
   if (n_threads == 1) {
-    for (int64_t i = 0; i < s->n_islands; ++i) solve_island(s, s->island + i, (member){0, 1, NULL});
+    for (int64_t i = 0; i < s->n_islands; ++i) solve_island(s, s->island + i, (member){.n = 1});
     return;
   }
   team_barrier barrier = {0};
 #pragma omp parallel num_threads(n_threads)
   {
-    const member m = {omp_get_thread_num(), omp_get_num_threads(), &barrier};
+    const member m = {.thread = omp_get_thread_num(), .n = omp_get_num_threads(), .barrier = &barrier};
     for (int64_t i = 0; i < s->n_islands; ++i)
       if (s->island[i].n_contacts >= THREADED) solve_island(s, s->island + i, m);
 #pragma omp for schedule(dynamic, 1)
     for (int64_t i = 0; i < s->n_islands; ++i)
-      if (s->island[i].n_contacts < THREADED) solve_island(s, s->island + i, (member){0, 1, NULL});
+      if (s->island[i].n_contacts < THREADED) solve_island(s, s->island + i, (member){.n = 1});
   }
 }
 

@@ -7,7 +7,7 @@
  *
  * Islands, the connected components of bodies and contacts, are solved one by one, each with its own convergence test, so that the bits of an island
  * do not depend on the rest of the scene. The contacts of an island are coloured: no two contacts of a colour act on the same body. Eight
- * contacts of a colour form a block and are solved by one vector instruction each; the blocks of a colour are distributed over threads. Colours and blocks
+ * contacts of a colour form a block and are solved by one vector instruction each; the blocks of a colour are distributed over threads by the place of their bodies in the island (breadth first), so that threads share few bodies. Colours and blocks
  * depend on the problem alone, so the bits are the same on any number of threads.
  *
  * Sweeps are combined in conjugate directions (nonsmooth nonlinear conjugate gradients [SilcowitzEtAl2010]): with the change d_k of the impulses in sweep k,
