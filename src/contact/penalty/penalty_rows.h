@@ -67,9 +67,9 @@ void penalty_rows_assemble(const penalty_rows *r, const block_rows *H);
  *   shift [n][3]       added to the relative velocity [m/s]
  *   compliance [n][2]  of normal and tangents [1/kg]
  *   entry [n]          speed at which the gap of a new contact closes at the end of the step, 0 for others [m/s]
- *   mu [n], r [n][3]   friction; impulses of the springs as they are at the start of the step, an initial guess [N s] */
-const contact_jacobian *penalty_rows_coulomb(const penalty_rows *p, double *shift, double *compliance, double *entry, double *mu,
-                                             double *r);
+ *   mu [n], impulse [n][3]  friction; impulses of the springs as they are at the start of the step, an initial guess [N s] */
+const contact_jacobian *penalty_rows_coulomb(const penalty_rows *r, double *shift, double *compliance, double *entry, double *mu,
+                                             double *impulse);
 
 int64_t penalty_rows_size(const penalty_rows *r); /* contacts of this step, with or without force */
 /* Report the contacts with force of the last evaluation, at the poses `end` of its velocities: contact points from *p on, forces between bodies,

@@ -89,7 +89,7 @@ static void formulations_have_their_columns(void **state)
                {"penetration", "pechm"},
                {"newton_iterations", "pechm"},
                {"linear_iterations", "pchm"},
-               {"inner_iterations", "ch"},
+               {"inner_iterations", "pch"},
                {"evaluations", "pech"},
                {"gradient", "pc"},
                {"unconverged", "pechm"},
