@@ -123,7 +123,7 @@ static void solves_and_gram_matrices(void **state)
       product(&M, f, c, m, x, y);
       for (int64_t i = 0; i < n * m; ++i) assert_close(y[i], b[i], 1e-14);
     }
-    for (int64_t low = 0; low < n; low += n / 3 + 1) { /* y^T M^-1 y, added to what is there */
+    for (int64_t low = 0; low < n; low += n / 3 + 1) { /* y^T M^-1 y, added to the existing values */
       double gram[9];
       for (int64_t i = 0; i < 3 * n; ++i) b[i] = x[i] = y[i] = i < 3 * low ? 0.0 : any((uint64_t)i, 200 + (uint64_t)c);
       mass_factor_solve_component(f, c, 3, x);

@@ -1,23 +1,29 @@
 /* Release of poured bodies: when their place is free, in their order; bodies that wait have no unknowns, mass and contact. */
 #include "sim/scene/body_releases.h"
+#include <unistd.h>
 #include "formulation_fixture.h"
+#include "temporary.h"
 
-/* Three releases of two balls side by side, at 0.1, 0.2 and 0.3 s, above a floor. */
-#define POUR(formulation, height)                                                                                                          \
-  "stickslip: 1\nname: test\nformulation: " formulation "\ntime: {end: 1, step: 0.05}\ngravity: [0, 0, 0]\n"                               \
-  "materials: {wood: {model: rigid, density: 1000}}\ncontact: {friction: 0.3, stiffness: 1.0e4}\nbodies:\n"                                \
-  "  probe: {kind: rigid, material: wood, shape: {sphere: {center: [0.9, 0, " height "], radius: 0.1}}}\n"                                 \
-  "  floor: {kind: static, shape: {plane: {point: [0, 0, -0.1]}}}\n"                                                                       \
-  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}, velocity: [0, 0, 1],\n"                           \
-  "      copies: {arrangement: file, file: " FILE_NAME ", pour: {start: 0.1, end: 0.35, every: 0.1}}}\n"
-#define FILE_NAME "/tmp/test_body_releases.csv"
+static char places[TEMPORARY_ROOM];
 
-static void write_places(double z)
+/* A job with three releases of two balls side by side, at 0.1, 0.2 and 0.3 s, at height z above a floor. Writes the file of the places. */
+static const char *pour(const char *formulation, double z)
 {
-  FILE *f = fopen(FILE_NAME, "w");
+  static char text[1200];
+  close(mkstemp(temporary_name(places, "")));
+  FILE *f = fopen(places, "w");
   assert_non_null(f);
   fprintf(f, "x,y,z\n0,0,%g\n0.5,0,%g\n", z, z);
   fclose(f);
+  snprintf(text, sizeof text,
+           "stickslip: 1\nname: test\nformulation: %s\ntime: {end: 1, step: 0.05}\ngravity: [0, 0, 0]\n"
+           "materials: {wood: {model: rigid, density: 1000}}\ncontact: {friction: 0.3, stiffness: 1.0e4}\nbodies:\n"
+           "  probe: {kind: rigid, material: wood, shape: {sphere: {center: [0.9, 0, 0], radius: 0.1}}}\n"
+           "  floor: {kind: static, shape: {plane: {point: [0, 0, -0.1]}}}\n"
+           "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}, velocity: [0, 0, 1],\n"
+           "      copies: {arrangement: file, file: %s, pour: {start: 0.1, end: 0.35, every: 0.1}}}\n",
+           formulation, places);
+  return text;
 }
 
 static void move(const world *w, const char *name, double z) { rigid(w, name)->c[2] = z; }
@@ -27,9 +33,8 @@ static void test_free_places(void **state)
 {
   (void)state;
   world w;
-  write_places(0.0);
-  open_world(POUR("exact", "0"), &w);
-  remove(FILE_NAME);
+  open_world(pour("exact", 0.0), &w);
+  unlink(places);
   const double mass = rigid(&w, "probe")->mass;
   assert_int_equal(w.s->n_bodies, 8);
   assert_int_equal(w.s->n_systems, 1);
@@ -61,12 +66,11 @@ static void test_free_places(void **state)
 }
 
 /* A ball passes through the places of waiting balls and collides with one that has been released. */
-static void check_contact(const char *text, bool is_bouncing)
+static void check_contact(const char *formulation, bool is_bouncing)
 {
   world w;
-  write_places(0.0);
-  open_world(text, &w);
-  remove(FILE_NAME);
+  open_world(pour(formulation, 0.0), &w);
+  unlink(places);
   rigid(&w, "probe")->v[0] = -2.0;
   for (int i = 0; i < 4; ++i) step(&w); /* from 0.9 to 0.5: in the second place */
   assert_close(rigid(&w, "probe")->c[0], 0.5, 1e-12);
@@ -85,9 +89,9 @@ static void check_contact(const char *text, bool is_bouncing)
 static void test_contact(void **state)
 {
   (void)state;
-  check_contact(POUR("exact", "0"), false);
-  check_contact(POUR("convex", "0"), false);
-  check_contact(POUR("penalty", "0"), true);
+  check_contact("exact", false);
+  check_contact("convex", false);
+  check_contact("penalty", true);
 }
 
 /* A place that a static obstacle occupies is never free; reported for the first release only. */
@@ -97,11 +101,10 @@ static void test_bad_place(void **state)
   diagnostics *d;
   job         *j;
   scene       *s;
-  write_places(-0.01);
   assert_ok(diagnostics_create(&d));
-  assert_ok(job_read_text("job", POUR("exact", "0"), 0, NULL, d, &j));
+  assert_ok(job_read_text("job", pour("exact", -0.01), 0, NULL, d, &j));
   assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
-  remove(FILE_NAME);
+  unlink(places);
   assert_int_equal(diagnostics_count(d), 2);
   assert_non_null(strstr(diagnostics_text(d, 0), "overlaps \"floor\" by 0.01 m"));
   scene_destroy(&s);
