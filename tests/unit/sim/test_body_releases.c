@@ -7,7 +7,7 @@
 static char places[TEMPORARY_ROOM];
 
 /* A job with three releases of two balls side by side, at 0.1, 0.2 and 0.3 s, at height z above a floor. Writes the file of the places. */
-static const char *pour(const char *formulation, double z)
+static const char *pour(const char *method, double z)
 {
   static char text[1200];
   close(mkstemp(temporary_name(places, "")));
@@ -22,7 +22,7 @@ static const char *pour(const char *formulation, double z)
            "  floor: {kind: static, shape: {plane: {point: [0, 0, -0.1]}}}\n"
            "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}, velocity: [0, 0, 1],\n"
            "      copies: {arrangement: file, file: %s, pour: {start: 0.1, end: 0.35, every: 0.1}}}\n",
-           formulation, places);
+           method, places);
   return text;
 }
 
@@ -66,10 +66,10 @@ static void test_free_places(void **state)
 }
 
 /* A ball passes through the places of waiting balls and collides with one that has been released. */
-static void check_contact(const char *formulation, bool is_bouncing)
+static void check_contact(const char *method, bool is_bouncing)
 {
   world w;
-  open_world(pour(formulation, 0.0), &w);
+  open_world(pour(method, 0.0), &w);
   unlink(places);
   rigid(&w, "probe")->v[0] = -2.0;
   for (int i = 0; i < 4; ++i) step(&w); /* from 0.9 to 0.5: in the second place */
