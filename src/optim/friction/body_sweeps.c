@@ -59,8 +59,8 @@ typedef struct {
 typedef struct {
   int64_t         n_contacts, first_body, end_body; /* in the order of the islands */
   int64_t         first_colour, end_colour;         /* ranges in colour_start */
-  int64_t         iterations;
-  double          error; /* the smallest one */
+  int64_t         iterations, n_above;
+  double          error; /* the smallest one; n_above: contacts above the tolerance there */
   friction_status status;
 } island;
 
@@ -76,6 +76,7 @@ typedef struct {
   contact_block          *block;                    /* [n_blocks] */
   lanes                  *square, *ratio;           /* [n_blocks] see sweep_block */
   double                 *error;                    /* [n_blocks] largest error over its limit */
+  int32_t                *n_above;                  /* [n_blocks] contacts above the tolerance */
   double                 *w, *before, *w_direction; /* [n_bodies + 1][STRIDE] scaled velocities, at the start of a sweep, of p */
 } sweeps;
 
@@ -364,7 +365,7 @@ static void fill_blocks(sweeps *s, const setup *t, const double *r)
 
 static void sweeps_free(sweeps *s)
 {
-  MEMORY_FREE(&s->island, &s->work, &s->home, &s->colour_start, &s->block, &s->square, &s->ratio, &s->error, &s->w, &s->before,
+  MEMORY_FREE(&s->island, &s->work, &s->home, &s->colour_start, &s->block, &s->square, &s->ratio, &s->error, &s->n_above, &s->w, &s->before,
               &s->w_direction);
 }
 
@@ -391,8 +392,9 @@ static PetscErrorCode sweeps_create(sweeps *s, const double *r)
   if (!code) code = order_contacts(s, &t, r);
   if (!code)
     code = MEMORY_ALLOC("contact blocks", ARRAY(s->block, s->n_blocks), ARRAY(s->home, s->n_blocks), ARRAY(s->square, s->n_blocks),
-                        ARRAY(s->ratio, s->n_blocks), ARRAY(s->error, s->n_blocks), ARRAY(s->w, (s->n_bodies + 1) * STRIDE),
-                        ARRAY(s->before, (s->n_bodies + 1) * STRIDE), ARRAY(s->w_direction, (s->n_bodies + 1) * STRIDE));
+                        ARRAY(s->ratio, s->n_blocks), ARRAY(s->error, s->n_blocks), ARRAY(s->n_above, s->n_blocks),
+                        ARRAY(s->w, (s->n_bodies + 1) * STRIDE), ARRAY(s->before, (s->n_bodies + 1) * STRIDE),
+                        ARRAY(s->w_direction, (s->n_bodies + 1) * STRIDE));
   if (!code) {
     factor_bodies(&t);
     fill_blocks(s, &t, r);
@@ -620,8 +622,8 @@ static void refresh_island(sweeps *s, const island *k, member m)
   }
 }
 
-/* The error of an island. NaN: a value is not finite. */
-static double evaluate_error(sweeps *s, const island *k, member m)
+/* The error of an island. NaN: a value is not finite. *n_above: contacts above the tolerance. */
+static double evaluate_error(sweeps *s, const island *k, member m, int64_t *n_above)
 {
   const int64_t first = s->colour_start[k->first_colour], end = s->colour_start[k->end_colour];
   for (int64_t i = first; i < end; ++i)
@@ -629,6 +631,7 @@ static double evaluate_error(sweeps *s, const island *k, member m)
       const contact_block *b           = s->block + i;
       lanes                velocity[3] = {b->q[0], b->q[1], b->q[2]};
       double               most        = 0.0;
+      s->n_above[i]                    = 0;
       gather(b, 0, s->w, velocity);
       gather(b, 1, s->w, velocity);
       for (int l = 0; l < LANES; ++l) {
@@ -638,14 +641,17 @@ static double evaluate_error(sweeps *s, const island *k, member m)
         if (b->contact[l] < 0) continue;
         cone_natural_map(b->mu[l], b->rho[l], u, r, F);
         const double error = v3_norm(F) / (b->rho[l] * friction_speed_limit(s->p, b->contact[l], b->rho[l], r));
-        most               = !(error <= most) ? error : most; /* keeps NaN */
+        s->n_above[i] += !(error <= s->o->tolerance);
+        most = !(error <= most) ? error : most; /* keeps NaN */
         if (isnan(most)) break;
       }
       s->error[i] = most;
     }
   wait_for_team(m);
   double most = 0.0;
+  *n_above    = 0;
   for (int64_t i = first; i < end && !isnan(most); ++i) most = !(s->error[i] <= most) ? s->error[i] : most;
+  for (int64_t i = first; i < end; ++i) *n_above += s->n_above[i];
   wait_for_team(m);
   return most;
 }
@@ -669,8 +675,8 @@ static void solve_island(sweeps *s, island *k, member m)
   const int64_t least = least_sweeps(s, k), most = friction_most_iterations(s->o, MOST_SWEEPS);
   const double  tolerance = s->o->tolerance * (1.0 - ROUNDING);
   double        old = 0.0, best = INFINITY;
-  sweep_factors f       = {.relaxation = 1.0};
-  int64_t       n       = 0;
+  sweep_factors f = {.relaxation = 1.0};
+  int64_t       n = 0, best_above = k->n_contacts;
   int           n_worse = 0, stage = 0; /* checks since the smallest error */
   m.first_body = first_body(s, k, m.thread, m.n), m.end_body = m.thread + 1 < m.n ? first_body(s, k, m.thread + 1, m.n) : k->end_body;
   refresh_island(s, k, m);
@@ -686,8 +692,9 @@ static void solve_island(sweeps *s, island *k, member m)
     const double wanted = n >= least ? tolerance : TIGHT * tolerance;
     if (!((is_full && ratio <= wanted) || n % CHECK_EVERY == 0 || n >= most || !isfinite(square))) continue;
     refresh_island(s, k, m);
-    const double error = evaluate_error(s, k, m);
-    if (error < best) best = error, n_worse = 0, store_best(s, k, m);
+    int64_t      n_above;
+    const double error = evaluate_error(s, k, m, &n_above);
+    if (error < best) best = error, best_above = n_above, n_worse = 0, store_best(s, k, m);
     else if (++n_worse == PATIENCE[stage]) n_worse = 0, stage = (stage + 1) % N_STAGES;
     if (m.thread == 0) {
       if (error <= wanted) k->status = FRICTION_OK;
@@ -700,7 +707,7 @@ static void solve_island(sweeps *s, island *k, member m)
     wait_for_team(m);
     if (is_over) break;
   }
-  if (m.thread == 0) k->iterations = n, k->error = best;
+  if (m.thread == 0) k->iterations = n, k->error = best, k->n_above = best_above;
 }
 
 /* Small islands are distributed over the threads, each one is solved by one thread. Large ones are solved by all threads in turn. */
@@ -745,10 +752,11 @@ PetscErrorCode body_sweeps_solve(const friction_problem *p, const friction_optio
     solve_islands(&s);
     get_impulses(&s, r);
     friction_velocity(p, r, u);
-    out->status = FRICTION_OK, out->speed = 0.0;
+    out->status = FRICTION_OK, out->speed = 0.0, out->n_above = 0;
     for (int64_t i = 0; i < s.n_islands; ++i) { /* the worst island */
       out->iterations = s.island[i].iterations > out->iterations ? s.island[i].iterations : out->iterations;
-      out->speed      = !(s.island[i].error <= out->speed) ? s.island[i].error : out->speed; /* keeps NaN */
+      out->n_above += s.island[i].n_above;
+      out->speed = !(s.island[i].error <= out->speed) ? s.island[i].error : out->speed; /* keeps NaN */
       if (s.island[i].status != FRICTION_OK && (out->status == FRICTION_OK || s.island[i].status > out->status))
         out->status = s.island[i].status;
     }

@@ -26,6 +26,6 @@
 /* True if the sweeps are defined for w. */
 bool body_sweeps_apply(const delassus *w);
 /* A friction_solve_function for error kind speed: p->speed_limit must be given, body_sweeps_apply(p->W) must be true. Every island is swept until
- * its error is at most the tolerance, at least as often as o->least_work requires, at most 20,000 times by default. out->iterations: sweeps of the island that takes most; out->status and out->speed: those of the worst island, with compliance. */
+ * its error is at most the tolerance, at least as often as o->least_work requires, at most 20,000 times by default. out->iterations: sweeps of the island that takes most; out->status and out->speed: those of the worst island, with compliance; out->n_above: contacts of all islands above the tolerance. */
 PetscErrorCode body_sweeps_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 #endif

@@ -71,6 +71,7 @@ typedef struct {
   friction_status status;
   const char     *method; /* names of the methods that ran, in order */
   int64_t         iterations, inner_iterations, linear_solves;
+  int64_t         n_above;                   /* contacts whose error of kind speed is above the tolerance; set by body_sweeps.h only */
   double          absolute, siconos, scaled; /* errors of the returned r and u */
   double          speed, residual_speed;     /* error of kind speed; largest E_a [m/s]; 0 without speed_limit */
   double          seconds;                   /* wall time */

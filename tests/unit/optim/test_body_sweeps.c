@@ -93,6 +93,33 @@ static void solutions_are_within_the_limit(void **state)
   assert_no_leak();
 }
 
+/* Three sweeps do not solve the problem: the contacts above the tolerance are counted. */
+static void contacts_above_the_limit_are_counted(void **state)
+{
+  pile p;
+  (void)state;
+  pile_create(5, 200, 230, 0.5, 1e-7, &p);
+  const friction_problem problem = problem_of(&p);
+  friction_options       options = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .max_iterations = 3};
+  friction_result        out     = {0};
+  int64_t                n       = 0;
+  assert_ok(body_sweeps_solve(&problem, &options, p.r, p.u, &out));
+  assert_int_equal(out.status, FRICTION_ITERATIONS);
+  for (int64_t a = 0; a < p.scene.n; ++a) {
+    const double rho = 3.0 / m3_trace(delassus_diagonal(problem.W) + 9 * a);
+    double       F[3];
+    cone_natural_map(p.scene.mu[a], rho, p.u + 3 * a, p.r + 3 * a, F);
+    n += v3_norm(F) / rho > friction_speed_limit(&problem, a, rho, p.r + 3 * a);
+  }
+  assert_in_range(n, 2, p.scene.n - 1);
+  assert_int_equal(out.n_above, n);
+  options.max_iterations = 0;
+  assert_ok(body_sweeps_solve(&problem, &options, p.r, p.u, &out));
+  assert_int_equal(out.n_above, 0);
+  pile_destroy(&p);
+  assert_no_leak();
+}
+
 /* W_TT with a ratio of eigenvalues of 1e-8 is solved in rotated tangents; the result is in those of the problem. */
 static void almost_singular_tangents(void **state)
 {
@@ -344,8 +371,9 @@ static void undefined_where_bodies_are_unknown_or_large(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(solutions_are_within_the_limit), cmocka_unit_test(almost_singular_tangents),
-          cmocka_unit_test(a_hub_has_more_contacts_than_colours), cmocka_unit_test(compliance_of_the_contacts),
-          cmocka_unit_test(islands_are_independent), cmocka_unit_test(bits_do_not_depend_on_threads),
-          cmocka_unit_test(limits_are_respected), cmocka_unit_test(bodies_with_fewer_unknowns),
-          cmocka_unit_test(least_work_improves_a_solution), cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
+TEST_MAIN(cmocka_unit_test(solutions_are_within_the_limit), cmocka_unit_test(contacts_above_the_limit_are_counted),
+          cmocka_unit_test(almost_singular_tangents), cmocka_unit_test(a_hub_has_more_contacts_than_colours),
+          cmocka_unit_test(compliance_of_the_contacts), cmocka_unit_test(islands_are_independent),
+          cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(limits_are_respected),
+          cmocka_unit_test(bodies_with_fewer_unknowns), cmocka_unit_test(least_work_improves_a_solution),
+          cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
