@@ -24,19 +24,28 @@ typedef struct {
   char host[256], since[32];
 } holder;
 
+/* Read the owner from an open lock file; false if it is not readable. */
+static bool read_open_holder(int fd, holder *who)
+{
+  char          text[512];
+  const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+
+  memset(who, 0, sizeof *who);
+  text[n > 0 ? n : 0] = 0;
+  return sscanf(text, "pid %ld\nhost %255s\nsince %31[^\n]", &who->pid, who->host, who->since) == 3;
+}
+
 /* Read the owner from the lock file; false if it is not readable. */
 static bool read_holder(const char *path, holder *who)
 {
   const char *why;
   const int   fd = regular_file_open(path, O_RDONLY | O_NOFOLLOW, &why);
-  FILE       *in = fd < 0 ? NULL : fdopen(fd, "r");
 
   memset(who, 0, sizeof *who);
-  if (fd >= 0 && !in) close(fd);
-  if (!in) return false;
-  const int n = fscanf(in, "pid %ld\nhost %255s\nsince %31[^\n]", &who->pid, who->host, who->since);
-  fclose(in);
-  return n == 3;
+  if (fd < 0) return false;
+  const bool is_read = read_open_holder(fd, who);
+  close(fd);
+  return is_read;
 }
 
 static void own_host(char host[256])
@@ -111,10 +120,26 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without kernel locks, the name of the file is the lock: `own` (a file of this process, open as fd, with its name in it) is linked to
- * it, which fails if the lock exists. So a lock is never visible half written. A lock of a dead process is renamed first and read again
- * under the new name: if another process has taken it over in between, it is restored. */
-static PetscErrorCode try_link(const char *directory, const char *path, const char *own, const char *stale, bool *is_ours)
+/* Remove the lock of a process that has ended. The caller holds `path`.takeover, so no other process removes it at the same time.
+ * An owner that has ended cannot release it either. So the name still belongs to the file that was read, if it does so after the end of
+ * the owner has been determined; the open file keeps its number from being used again. */
+static void remove_dead_lock(const char *path)
+{
+  struct stat opened, named;
+  holder      who;
+  const char *why;
+  const int   fd = regular_file_open(path, O_RDONLY | O_NOFOLLOW, &why);
+
+  if (fd < 0) return; /* released */
+  if ((!read_open_holder(fd, &who) || is_dead(&who)) && !fstat(fd, &opened) && !stat(path, &named) && opened.st_ino == named.st_ino &&
+      opened.st_dev == named.st_dev)
+    unlink(path);
+  close(fd);
+}
+
+/* One attempt without kernel locks: the name of the file is the lock. `own` (a file of this process with its name in it) is linked to it,
+ * which fails if the lock exists. So a lock is never visible half written. *is_ours false without an error: call again. */
+static PetscErrorCode try_link(const char *directory, const char *path, const char *own, const char *takeover, bool *is_ours)
 {
   holder who;
 
@@ -124,19 +149,21 @@ static PetscErrorCode try_link(const char *directory, const char *path, const ch
     PetscCheck(*is_ours, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno), file_advice(errno));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (access(path, F_OK)) PetscFunctionReturn(PETSC_SUCCESS); /* just released */
   if (read_holder(path, &who) && !is_dead(&who)) PetscCall(report_owner(directory, path, true));
-  if (rename(path, stale)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (read_holder(stale, &who) && !is_dead(&who)) (void)!link(stale, path);
-  unlink(stale);
+  if (!link(own, takeover)) {
+    remove_dead_lock(path);
+    unlink(takeover);
+  } else
+    PetscCheck(!read_holder(takeover, &who) || !is_dead(&who), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
+               "%s is locked by process %ld, which has ended while it removed an earlier lock; remove %s", directory, who.pid, takeover);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Take the lock, or fail with the name of the owner; `own` is a file of this process in the same folder. */
 static PetscErrorCode take_lock(const char *directory, const char *path, const char *own, int *fd)
 {
-  char       *stale __attribute__((cleanup(memory_free))) = NULL;
-  bool        is_ours                                     = false;
+  char       *takeover __attribute__((cleanup(memory_free))) = NULL;
+  bool        is_ours                                        = false;
   const char *why;
 
   PetscFunctionBegin;
@@ -148,11 +175,11 @@ static PetscErrorCode take_lock(const char *directory, const char *path, const c
     for (int i = 0; i < 100 && *fd < 0; ++i) PetscCall(try_flock(directory, path, fd));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode code = file_format(&stale, "%s.stale", own);
+  PetscErrorCode code = file_format(&takeover, "%s.takeover", path);
   if (!code && !write_holder(*fd))
     code = PetscError(PETSC_COMM_SELF, __LINE__, __func__, __FILE__, PETSC_ERR_FILE_WRITE, PETSC_ERROR_INITIAL, "cannot write %s: %s%s",
                       own, strerror(errno), file_advice(errno));
-  for (int i = 0; i < 100 && !code && !is_ours; ++i) code = try_link(directory, path, own, stale, &is_ours);
+  for (int i = 0; i < 100 && !code && !is_ours; ++i) code = try_link(directory, path, own, takeover, &is_ours);
   if (!is_ours) {
     close(*fd);
     *fd = -1;
@@ -172,7 +199,7 @@ static void remove_leftovers(const char *directory, const char *host)
   while (folder && (entry = readdir(folder))) {
     char      *end;
     const long pid = strncmp(entry->d_name, prefix, strlen(prefix)) ? 0 : strtol(entry->d_name + strlen(prefix), &end, 10);
-    if (pid > 0 && (!*end || !strcmp(end, ".stale")) && kill((pid_t)pid, 0) && errno == ESRCH) unlinkat(dirfd(folder), entry->d_name, 0);
+    if (pid > 0 && !*end && kill((pid_t)pid, 0) && errno == ESRCH) unlinkat(dirfd(folder), entry->d_name, 0);
   }
   if (folder) closedir(folder);
 }
@@ -192,7 +219,8 @@ PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
   const PetscErrorCode taken = take_lock(directory, path, own, &fd);
   unlink(own);
   PetscCall(taken);
-  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: other processes lock it repeatedly; try again", directory);
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
+             "cannot lock %s: other processes lock it repeatedly; try again, or, if there are none, remove %s.takeover", directory, path);
   remove_leftovers(directory, host);
   const PetscErrorCode code = memory_alloc("run lock", 1, sizeof **out, out);
   if (code) close(fd);

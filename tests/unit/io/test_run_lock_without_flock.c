@@ -14,14 +14,19 @@ int flock(int fd, int operation)
   return -1;
 }
 
-static void put_holder(const char *folder, const char *text)
+static void put_file(const char *path, const char *text)
 {
-  char path[300];
-  snprintf(path, sizeof path, "%s/run.lock", folder);
   FILE *out = fopen(path, "w");
   assert_non_null(out);
   fputs(text, out);
   fclose(out);
+}
+
+static void put_holder(const char *folder, const char *text)
+{
+  char path[300];
+  snprintf(path, sizeof path, "%s/run.lock", folder);
+  put_file(path, text);
 }
 
 static void second_writer_is_rejected_with_the_owner(void **state)
@@ -69,15 +74,44 @@ static void locks_of_ended_processes(void **state)
   assert_no_leak();
 }
 
+/* A process that ends while it removes the lock of an ended one leaves a file. The message names it. */
+static void interrupted_removal_is_reported(void **state)
+{
+  (void)state;
+  char      folder[256], host[256], text[400], path[300], expected[400];
+  run_lock *lock = NULL;
+  folder_make(folder);
+  const pid_t child = fork();
+  if (child == 0) _exit(run_lock_acquire(folder, &lock) ? 1 : 0);
+  waitpid(child, NULL, 0);
+  snprintf(path, sizeof path, "%s/run.lock.takeover", folder);
+  assert_int_equal(gethostname(host, sizeof host), 0);
+  snprintf(text, sizeof text, "pid %ld\nhost %s\nsince 2020-01-01 00:00:00\n", (long)child, host);
+  put_file(path, text);
+  snprintf(expected, sizeof expected, "process %ld, which has ended while it removed an earlier lock; remove %s", (long)child, path);
+  expect_message(run_lock_acquire(folder, &lock), expected);
+  snprintf(text, sizeof text, "pid %ld\nhost %s\nsince 2020-01-01 00:00:00\n", (long)getppid(), host);
+  put_file(path, text);
+  expect_message(run_lock_acquire(folder, &lock), "other processes lock it repeatedly; try again, or, if there are none, remove ");
+  assert_int_equal(unlink(path), 0);
+  assert_ok(run_lock_acquire(folder, &lock));
+  run_lock_release(&lock);
+  assert_int_equal(rmdir(folder), 0);
+  assert_no_leak();
+}
+
 static void only_one_of_many_gets_the_lock(void **state)
 {
   (void)state;
-  char folder[256];
+  char      folder[256];
+  run_lock *lock = NULL;
   folder_make(folder);
   run_lock_crowd(folder);
+  assert_ok(run_lock_acquire(folder, &lock)); /* the last one may have left its lock */
+  run_lock_release(&lock);
   assert_int_equal(rmdir(folder), 0);
   assert_no_leak();
 }
 
 TEST_MAIN(cmocka_unit_test(second_writer_is_rejected_with_the_owner), cmocka_unit_test(locks_of_ended_processes),
-          cmocka_unit_test(only_one_of_many_gets_the_lock))
+          cmocka_unit_test(interrupted_removal_is_reported), cmocka_unit_test(only_one_of_many_gets_the_lock))
