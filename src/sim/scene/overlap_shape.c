@@ -191,9 +191,15 @@ PetscErrorCode overlap_shape_place(overlap_shape *s, double t)
 {
   body_surface own = {0};
   PetscFunctionBegin;
+  if (s->is_posed) {
+    const rigid_frame last = s->pose;
+    s->b->ops->frame(s->b, t, 0.0, NULL, &s->pose);
+    s->is_still  = s->is_placed && !memcmp(last.c, s->pose.c, sizeof last.c) && !memcmp(last.R, s->pose.R, sizeof last.R);
+    s->is_placed = true;
+    if (s->is_still) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (int k = 0; k < 3; ++k) s->min[k] = INFINITY, s->max[k] = -INFINITY;
   if (s->is_posed) {
-    s->b->ops->frame(s->b, t, 0.0, NULL, &s->pose);
     place_solids(s);
     if (s->n_solids == 0 && s->n_phi > 0) place_level_sets(s);
     if (s->n_solids == 0 && s->n_phi == 0 && s->mesh) place_rigid_mesh(s);

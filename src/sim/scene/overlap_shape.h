@@ -10,7 +10,8 @@
 /* Pointers without "owned" are borrowed from the body. */
 typedef struct {
   const body         *b;
-  bool                is_posed; /* level sets, solids and mesh are fixed to `pose` */
+  bool                is_posed;            /* level sets, solids and mesh are fixed to `pose` */
+  bool                is_placed, is_still; /* still: the last placement has not changed the pose */
   rigid_frame         pose;
   int                 n_solids;
   const convex_solid *solid;

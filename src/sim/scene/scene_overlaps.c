@@ -14,6 +14,7 @@ struct scene_overlaps {
   double        *box[6];              /* [n_bodies] */
   bool          *is_prepared;         /* [n_bodies] the vertices are those of the last placement */
   bool          *is_sought;     /* [n_bodies] waiting bodies, of which only the overlaps are found; NULL: all bodies that do not wait */
+  bool           is_known;      /* `before` has the depths of all pairs that have not moved since */
   bool           is_incomplete; /* the last search found more than MOST_PER_BODY overlaps per body */
   int64_t        n, n_kept, capacity, n_before, before_capacity; /* list [n_kept]: overlaps, up to n: candidates */
   scene_overlap *list, *before;                                  /* of the last search; of the search before */
@@ -176,6 +177,22 @@ static void find_earlier_depths(scene_overlaps *o)
   }
 }
 
+/* Row of bodies a and b in a list [n]; NULL: none. */
+static const scene_overlap *find_in(int64_t n, const scene_overlap *list, int a, int b)
+{
+  const scene_overlap key = {.a = a < b ? a : b, .b = a < b ? b : a};
+  return n > 0 ? bsearch(&key, list, (size_t)n, sizeof *list, compare_overlaps) : NULL;
+}
+
+/* Set the overlap of a pair that has not moved since the last search to that of the last search. */
+static bool is_repeated(const scene_overlaps *o, scene_overlap *p)
+{
+  if (!o->is_known || !o->shape[p->a].is_still || !o->shape[p->b].is_still) return false;
+  const scene_overlap *last = find_in(o->n_before, o->before, p->a, p->b);
+  if (last) p->at = last->at;
+  return true;
+}
+
 /* Keep those candidates that overlap. */
 static PetscErrorCode keep_overlaps(scene_overlaps *o, bool is_initial)
 {
@@ -185,12 +202,12 @@ static PetscErrorCode keep_overlaps(scene_overlaps *o, bool is_initial)
   for (int64_t k = o->n_kept; k < o->n; ++k) {
     scene_overlap       *p = &o->list[k];
     const overlap_shape *a = &o->shape[p->a], *b = &o->shape[p->b];
-    if (!overlap_pair_is_serial(a, b)) (void)overlap_pair_find(a, b, is_initial, is_initial, &p->at);
+    if (!is_repeated(o, p) && !overlap_pair_is_serial(a, b)) (void)overlap_pair_find(a, b, is_initial, is_initial, &p->at);
   }
   for (int64_t k = o->n_kept; k < o->n; ++k) {
     scene_overlap       *p = &o->list[k];
     const overlap_shape *a = &o->shape[p->a], *b = &o->shape[p->b];
-    if (overlap_pair_is_serial(a, b)) PetscCall(overlap_pair_find(a, b, is_initial, is_initial, &p->at));
+    if (!is_repeated(o, p) && overlap_pair_is_serial(a, b)) PetscCall(overlap_pair_find(a, b, is_initial, is_initial, &p->at));
     if (p->at.depth > 0.0) o->list[o->n_kept++] = *p;
   }
   o->n = o->n_kept;
@@ -226,7 +243,9 @@ PetscErrorCode scene_overlaps_find(scene_overlaps *o, double t, bool is_initial,
   PetscFunctionBegin;
   timer_begin(TIMER_OVERLAPS);
   keep_list(o);
+  if (is_initial) o->is_known = false; /* a thorough search finds more */
   PetscCall(evaluate(o, t, is_initial));
+  o->is_known = !is_initial;
   find_earlier_depths(o);
   timer_end(TIMER_OVERLAPS);
   *n    = o->n;
@@ -243,6 +262,7 @@ PetscErrorCode scene_overlaps_find_waiting(scene_overlaps *o, double t, int64_t 
   PetscCall(memory_alloc("overlaps", o->n_bodies, sizeof *o->is_sought, &o->is_sought));
   for (int64_t k = 0; k < n; ++k) o->is_sought[sought[k]] = true;
   o->list = NULL, o->n = o->capacity = 0;
+  o->is_known = false; /* also in the next search: this one may have placed bodies */
   timer_begin(TIMER_OVERLAPS);
   const PetscErrorCode code = evaluate(o, t, true);
   timer_end(TIMER_OVERLAPS);
@@ -279,11 +299,7 @@ bool                 scene_overlaps_has_particles(const scene_overlaps *o, int i
 bool                 scene_overlaps_has_fibres(const scene_overlaps *o, int i) { return o->shape[i].fibres.n_segments > 0; }
 
 /* Overlap of two bodies in the last search; NULL: none. */
-static const scene_overlap *find_overlap(const scene_overlaps *o, int a, int b)
-{
-  const scene_overlap key = {.a = a < b ? a : b, .b = a < b ? b : a};
-  return o->n > 0 ? bsearch(&key, o->list, (size_t)o->n, sizeof *o->list, compare_overlaps) : NULL;
-}
+static const scene_overlap *find_overlap(const scene_overlaps *o, int a, int b) { return find_in(o->n, o->list, a, b); }
 
 /* ---- rest depths ---- */
 
