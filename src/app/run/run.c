@@ -1162,8 +1162,9 @@ static PetscErrorCode continue_with_job(job **j, found_run *f, const run_options
   f->lock       = NULL;
   PetscCall(open_log(r, false));
   PetscCall(restore_checkpoint(r, f));
-  *out = r;
-  r    = NULL;
+  r->formulation->has_changed_job = r->is_changed;
+  *out                            = r;
+  r                               = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

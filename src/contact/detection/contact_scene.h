@@ -74,13 +74,17 @@ typedef struct {
                               * obstacles on the trajectory are searched */
   const double       *v;          /* [n_blocks][3] predicted velocities during the step; NULL: the current ones. Used for fibres only */
   const pair_classes *pairs;      /* NULL: law is [n_bodies][n_bodies] */
+  bool sees_resting; /* bodies at rest (body.is_resting) are moving bodies, not obstacles: contacts between them are found, too */
 } contact_scene;
 static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b)
 {
   return &s->law[pair_slot(s->pairs, s->n_bodies, a, b)];
 }
 /* True if body a has unknowns, or moves with a body that has unknowns. */
-static inline bool contact_scene_moves(const contact_scene *s, int32_t a) { return body_system(s->body[a]) != NULL; }
+static inline bool contact_scene_moves(const contact_scene *s, int32_t a)
+{
+  return (s->sees_resting ? body_system(s->body[a]) : body_moving_system(s->body[a])) != NULL;
+}
 
 /* Pose *out of a rigid body at the end of the step: prescribed, or extrapolated from the current velocity. The body must have a frame. */
 PetscErrorCode contact_scene_end_frame(const contact_scene *s, int32_t body, rigid_frame *out);

@@ -95,7 +95,7 @@ static void prescribed_velocity(const contact_scene *s, int32_t i, const double 
 static void add_spot(const contact_scene *s, int32_t i_body, const body_contact_location *spot, double sign, spot_row *row, double known[3])
 {
   body *const       b      = s->body[i_body];
-  const body *const system = body_system(b);
+  const body *const system = body_moving_system(b);
   int32_t          *block  = row->block + row->n;
   double(*J)[9]            = row->J + row->n;
   if (!system) {

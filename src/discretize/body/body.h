@@ -299,13 +299,20 @@ struct body {
   int64_t         first_block; /* in the global vector; set by the formulation after begin_step */
   int64_t         n_blocks;
   bool            constraints_apart; /* set by the formulation before the first step: residual and tangent omit `constraints` */
-  bool            is_waiting; /* will be released later in the run: no unknowns, contact, frames and sums until then (rigid_table.h) */
+  bool is_resting; /* a rigid body that the steps leave out: no unknowns, an obstacle for contact detection (sim/step/resting_islands.h) */
+  bool is_waiting; /* will be released later in the run: no unknowns, contact, frames and sums until then (rigid_table.h) */
 };
 /* Returns the body that has the unknowns of b: b itself, its carrier, or NULL for an obstacle without unknowns. */
 static inline body *body_system(body *b)
 {
   if (b->ops->carrier) return b->ops->carrier(b);
   return b->ops->residual ? b : NULL;
+}
+/* The same, but NULL for a body at rest. */
+static inline body *body_moving_system(body *b)
+{
+  body *const system = body_system(b);
+  return system && !system->is_resting ? system : NULL;
 }
 /* The struct of every kind of body starts with a `body` member, so that its pointer can be cast to and from body *. */
 

@@ -496,13 +496,19 @@ static PetscErrorCode move_freely(convex_attempt *p, step_status *status, step_r
 static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  const convex_options *o   = p->c->options;
-  const step_outcome    law = {
-         .r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale, .creep = p->is_swept ? p->speed_limit : NULL};
+  const convex_options *o                                                = p->c->options;
+  double               *of_contact __attribute__((cleanup(memory_free))) = NULL;
+  PetscCall(memory_alloc("energy of contacts", p->contacts.n, sizeof *of_contact, &of_contact));
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
-  const spring_energy energy = convex_contacts_energy(o, &p->c->frame, &p->contacts);
+  const spring_energy energy = convex_contacts_energy(o, &p->c->frame, &p->contacts, of_contact);
+  const step_outcome  law    = {.r      = p->contacts.r,
+                                .u      = p->contacts.u,
+                                .x      = p->contacts.x,
+                                .scale  = p->contacts.scale,
+                                .energy = of_contact,
+                                .creep  = p->is_swept ? p->speed_limit : NULL};
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
-  report->contact.contact_energy  = energy.end;
+  report->contact.contact_energy += energy.end; /* to that of bodies at rest */
   report->contact.correction_work = energy.correction;
   report->contact.start_energy    = energy.start;
   report->contact.creep_bound     = convex_contacts_creep_bound(o, &p->contacts);
@@ -601,7 +607,7 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   c->options   = s->options->solver->convex;
   c->newton    = s->options->solver->newton;
   c->max_depth = 4.0 * c->options->max_static_penetration * s->length_scale;
-  PetscCall(step_frame_create(s, 0.0, &c->frame));
+  PetscCall(step_frame_create(s, 0.0, s->options->contact->skip_resting, &c->frame));
   PetscCall(linear_solver_create(s->comm, MOTION, &c->motion_solver));
   PetscCall(linear_solver_create(s->comm, CONTACT, &c->contact_solver));
   PetscCall(linear_solver_create(s->comm, NEWTON, &c->newton_solver));
@@ -647,7 +653,7 @@ const formulation_ops   convex_formulation = {
       .outer              = "Newton",
       .inner              = "contact",
       .report = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT |
-                REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
+                REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_RESTING | REPORT_CONVEX,
       .remedy         = "another solver.convex.law or a softer contact.stiffness",
       .size           = sizeof(convex),
       .create         = convex_create,

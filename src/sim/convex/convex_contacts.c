@@ -255,7 +255,7 @@ double convex_contacts_creep_bound(const convex_options *o, const convex_contact
   return most;
 }
 
-spring_energy convex_contacts_energy(const convex_options *o, const step_frame *f, const convex_contacts *c)
+spring_energy convex_contacts_energy(const convex_options *o, const step_frame *f, const convex_contacts *c, double *of_contact)
 {
   const scene         *s     = f->layout.scene;
   const contact_spot  *spot  = step_contacts_spots(&f->contacts);
@@ -269,10 +269,11 @@ spring_energy convex_contacts_energy(const convex_options *o, const step_frame *
                  delay       = gap > 0.0 ? 0.0 : relaxation_time(o, dt);
     const double k           = o->law == SAP_LAGGED ? c->law[a].stiffness : 1.0 / (dt * (dt + delay) * c->law[a].R_n);
     const double end         = gap + dt * (c->u[3 * a] - f->contacts.shift[a]);
+    of_contact[a]            = 0.0;
     if (rigid && pair->may_overlap && !pair->is_preloaded) continue; /* the overlap is corrected, see quality_monitor.h */
-    if (rigid) sum.end += 0.5 * fmax(0.0, c->r[3 * a]) / dt * fmax(0.0, -end);
+    of_contact[a] = rigid ? 0.5 * fmax(0.0, c->r[3 * a]) / dt * fmax(0.0, -end) : contact_spring_energy(k, end);
+    sum.end += of_contact[a];
     if (rigid) continue;
-    sum.end += contact_spring_energy(k, end);
     sum.start += contact_spring_energy(k, gap);
     sum.correction +=
         contact_spring_energy(k, gap) - contact_spring_energy(k, gap + contact_rest_reduction(rests, spot[a].body_a, spot[a].body_b));

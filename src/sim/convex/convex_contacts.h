@@ -43,9 +43,9 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
 /* Upper bound of the creep speed of sticking contacts [m/s]. */
 double convex_contacts_creep_bound(const convex_options *o, const convex_contacts *c);
 /* Energy of the springs at the start and at the end of the step [J]: 1/2 k depth^2 with the stiffness of the potential. Near-rigid contacts: 0 at
- * the start, 1/2 force depth at the end. */
+ * the start, 1/2 force depth at the end. of_contact [n]: the energy at the end of each contact. */
 typedef struct {
   double start, end, correction; /* correction: energy received from contact_rests.reduction */
 } spring_energy;
-spring_energy convex_contacts_energy(const convex_options *o, const step_frame *f, const convex_contacts *c);
+spring_energy convex_contacts_energy(const convex_options *o, const step_frame *f, const convex_contacts *c, double *of_contact);
 #endif

@@ -100,7 +100,7 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
     e->options.creep_stall_tolerance = solver_stall_tolerance(NAN, 1.0);
   }
   if (o->keeps_problem) e->options.keep_problem = keep_problem, e->options.keep_solution = keep_solution;
-  PetscCall(step_frame_create(s, o->contact->overlap_correction, &e->frame));
+  PetscCall(step_frame_create(s, o->contact->overlap_correction, o->contact->skip_resting, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +126,7 @@ const formulation_ops   exact_formulation = {
       .outer              = "Newton",
       .inner              = "friction",
       .report             = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES |
-                REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER,
+                REPORT_CONTACT_PROBLEM | REPORT_RESTING | REPORT_FRICTION_SOLVER,
       .remedy         = "another solver.friction.method",
       .size           = sizeof(exact),
       .create         = exact_create,

@@ -540,7 +540,7 @@ static PetscErrorCode create_coulomb_step(scene *s, hybrid *h)
   PetscFunctionBegin;
   PetscCall(linear_solver_create(s->comm, COULOMB_MOTION, &h->coulomb_motion_solver));
   PetscCall(linear_solver_create(s->comm, COULOMB_CONTACT, &h->coulomb_contact_solver));
-  PetscCall(step_frame_create(s, s->options->contact->overlap_correction, &h->frame));
+  PetscCall(step_frame_create(s, s->options->contact->overlap_correction, false, &h->frame));
   h->frame.contacts.distance = h->contact.thickness;
   h->coulomb                 = (step_coulomb_options){.newton                   = o->newton,
                                                       .friction                 = o->friction,
@@ -592,6 +592,7 @@ static int hybrid_not_reported(const scene *s)
 }
 
 static const unused_key unused[] = {
+    {"contact.skip_resting", "all bodies are solved in each step", true},
     {"contact.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.expert.stiffness", true},
     {"contact.pairs.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.expert.stiffness", true},
     {"contact.pairs.friction_direction", "its friction cones are circular", false},

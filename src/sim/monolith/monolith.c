@@ -525,7 +525,8 @@ static PetscErrorCode monolith_probe(const scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const unused_key unused[]             = {{"contact.stiffness", "contact is rigid, without springs", true},
+static const unused_key unused[]             = {{"contact.skip_resting", "all bodies are solved in each step", true},
+                                                {"contact.stiffness", "contact is rigid, without springs", true},
                                                 {"contact.pairs.stiffness", "contact is rigid, without springs", true},
                                                 {"contact.pairs.friction_direction", "its friction cones are circular", false},
                                                 {"contact.pairs.friction_transverse", "its friction cones are circular", false},

@@ -119,7 +119,7 @@ PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout 
     c->u[3 * i] += c->found.shift[i];
   }
   const step_outcome law = {.r = c->r, .u = c->u, .scale = c->W};
-  PetscCall(step_contact_report(&c->found, l, &law, &c->record, out));
+  PetscCall(step_contact_report(&c->found, l, &law, NULL, &c->record, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -424,7 +424,8 @@ static PetscErrorCode penalty_describe(const scene *s, FILE *out)
   return detector_list_print(&penalty_detectors, s, out);
 }
 
-static const unused_key unused[]            = {{"contact.overlap_correction", "springs correct overlaps", true},
+static const unused_key unused[]            = {{"contact.skip_resting", "all bodies are solved in each step", true},
+                                               {"contact.overlap_correction", "springs correct overlaps", true},
                                                {"output.fclib", "it does not solve a friction problem", true},
                                                {.path = NULL}};
 const formulation_ops   penalty_formulation = {

@@ -248,7 +248,7 @@ static PetscErrorCode build_rigid_table(scene *s)
 
 enum { MANY_RIGID = 256 };
 
-/* Collect the systems with unknowns that do not wait, kind by kind. */
+/* Collect the systems with unknowns that neither wait nor rest, kind by kind. */
 static void list_systems(scene *s)
 {
   s->n_systems = 0;
@@ -256,20 +256,21 @@ static void list_systems(scene *s)
     for (int i = 0; i < s->n_bodies; ++i) {
       body *system = s->bodies[i].kind == *kind ? body_system(s->bodies[i].body) : NULL;
       /* only systems of several bodies can be listed already */
-      if (!system || system->is_waiting || ((system != s->bodies[i].body || system->ops->parts) && is_listed(s, system))) continue;
+      if (!system || system->is_waiting || system->is_resting ||
+          ((system != s->bodies[i].body || system->ops->parts) && is_listed(s, system)))
+        continue;
       s->systems[s->n_systems++] = system;
     }
   s->has_many_rigid = s->n_systems >= MANY_RIGID;
   for (int i = 0; i < s->n_systems; ++i) s->has_many_rigid = s->has_many_rigid && s->systems[i]->ops->points == POINT_RIGID;
 }
 
-/* The set of waiting bodies has changed. */
-static void list_present(void *context)
+void scene_list_present(scene *s)
 {
-  scene *s = context;
   list_systems(s);
   scene_list_contact(s);
 }
+static void list_present(void *context) { scene_list_present(context); }
 
 static PetscErrorCode create_releases(scene *s)
 {
@@ -441,7 +442,7 @@ static void evaluate_frame(const scene *s, int i, double t, double dt, const dou
   const scene_body *b      = &s->bodies[i];
   const body       *system = body_system(b->body);
   rigid_frame      *f      = &frames[b->frame];
-  if (!b->body->is_waiting) {
+  if (!b->body->is_waiting && !b->body->is_resting) {
     b->body->ops->frame(b->body, t, dt, v ? v + 3 * (system ? system->first_block : 0) : NULL, f);
     return;
   }
@@ -586,6 +587,12 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
   for (int i = 0; i < s->n_systems; ++i) {
     body_totals one = {0};
     PetscCall(s->systems[i]->ops->totals(s->systems[i], s->gravity, &one));
+    add_totals(&one, sum);
+  }
+  for (int i = 0; i < s->n_bodies; ++i) {
+    body_totals one = {0};
+    if (!s->bodies[i].body->is_resting) continue;
+    PetscCall(scene_body_totals(s, i, &one));
     add_totals(&one, sum);
   }
   if (sum->mass > 0) v3_scale(sum->center, 1.0 / sum->mass, sum->center);

@@ -30,7 +30,7 @@ struct scene {
   scene_body          *bodies;
   body_world           world;        /* data shared by bodies */
   double               length_scale; /* smallest grid spacing or body size, for contact margins [m] */
-  /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. Without waiting bodies. */
+  /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. Without bodies that wait or rest. */
   int                   n_systems;
   body                **systems;
   bool                  has_many_rigid; /* the systems are many rigid bodies: loops over them may use all threads */
@@ -81,6 +81,8 @@ PetscErrorCode scene_survey(const scene *s, body_survey **survey);
 PetscErrorCode scene_frames(const scene *s, double t, double dt, const double *v, rigid_frame *frames);
 /* Add material from sources and release waiting bodies between two steps; t is the end of the last step. Call it before the step that starts at t. */
 PetscErrorCode scene_emit(scene *s, double t, double dt);
+/* Renew the lists of systems, sources and objects: bodies have begun or ceased to wait or to rest. */
+void scene_list_present(scene *s);
 /* Move bodies with prescribed motion to their poses at time t. */
 PetscErrorCode scene_set_time(scene *s, double t);
 /* Print one line per body, for the command `check`. */

@@ -34,6 +34,7 @@ typedef struct {
   double overlap_correction,
       overlap_correction_speed; /* share of an overlap corrected per step (exact, monolith); speed [m/s], NaN: not given */
   int      initial_overlap;     /* CONTACT_OVERLAP_... */
+  bool     skip_resting;        /* sim/step/resting_islands.h */
   key_list pairs;
 } contact_options;
 

@@ -39,8 +39,9 @@ struct formulation {
    * them. */
   const contact_points *points;
   const contact_forces *forces;
-  bool                  accepts_unconverged; /* set by app/run: the next step accepts the best state that its solvers reach */
-  bool                  is_precise;          /* set by static_equilibrium.c: the next step uses step_layout_tolerance's smaller tolerance */
+  bool has_changed_job;     /* set by app/run: the job has changed since the state was stored; cleared by formulations that use it */
+  bool accepts_unconverged; /* set by app/run: the next step accepts the best state that its solvers reach */
+  bool is_precise;          /* set by static_equilibrium.c: the next step uses step_layout_tolerance's smaller tolerance */
   bool repeats_stalled; /* set by app/run: a stalled step above solver.newton.tolerance fails, so that it is repeated in substeps, unless
                                           * the job gives a stall_tolerance */
 };

@@ -106,7 +106,7 @@ static double shift_of(const contact_spot *s, double distance, double u_N, doubl
   return fmax(share * gap / dt, -speed);
 }
 
-static contact_scene scene_of(const step_contacts *c, const step_layout *l, const double *v)
+static contact_scene scene_of(const step_contacts *c, const step_layout *l, const double *v, bool sees_resting)
 {
   const scene *s = c->scene;
   return (contact_scene){s->n_bodies,
@@ -120,14 +120,14 @@ static contact_scene scene_of(const step_contacts *c, const step_layout *l, cons
                          step_layout_margin(l) + c->distance,
                          s->length_scale,
                          v,
-                         s->pairs};
+                         s->pairs,
+                         sees_resting};
 }
 
-/* Build the rows of the contact set and drop contacts between constrained components. */
+/* Build the rows of the sorted contact set and drop contacts between constrained components. */
 static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, const step_unknowns *u)
 {
   PetscFunctionBegin;
-  PetscCall(contact_set_sort(c->set));
   axis_contact_place(in, contact_set_size(c->set), contact_set_edit(c->set));
   PetscCall(contact_jacobian_build(&c->rows, in, contact_set_size(c->set), contact_set_get(c->set)));
   const int64_t n_free = drop_held(c, u, contact_set_edit(c->set));
@@ -137,11 +137,12 @@ static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *status)
+PetscErrorCode step_contacts_detect(step_contacts *c, const step_layout *l, bool sees_resting, step_status *status)
 {
   scene              *s  = c->scene;
-  const contact_scene in = scene_of(c, l, NULL);
+  const contact_scene in = scene_of(c, l, NULL, sees_resting);
   PetscFunctionBegin;
+  timer_begin(TIMER_CONTACT_SEARCH);
   contact_set_clear(c->set);
   PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
   PetscCall(convex_contact_find(c->convex, &in, c->set));
@@ -149,7 +150,8 @@ static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, co
   PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, status));
   PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, status));
   if (status->code != STEP_OK) contact_set_clear(c->set);
-  PetscCall(build_rows(c, &in, u));
+  PetscCall(contact_set_sort(c->set));
+  timer_end(TIMER_CONTACT_SEARCH);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,13 +174,22 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode step_contacts_build(step_contacts *c, const step_layout *l, const step_unknowns *u)
+{
+  const contact_scene in = scene_of(c, l, NULL, false);
+  PetscFunctionBegin;
+  timer_begin(TIMER_CONTACT_SEARCH);
+  PetscCall(build_rows(c, &in, u));
+  PetscCall(set_shifts(c, l));
+  timer_end(TIMER_CONTACT_SEARCH);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *status)
 {
   PetscFunctionBegin;
-  timer_begin(TIMER_CONTACT_SEARCH);
-  PetscCall(detect_contacts(c, l, u, status));
-  PetscCall(set_shifts(c, l));
-  timer_end(TIMER_CONTACT_SEARCH);
+  PetscCall(step_contacts_detect(c, l, false, status));
+  PetscCall(step_contacts_build(c, l, u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,7 +211,7 @@ static PetscErrorCode append_new(step_contacts *c)
 PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *status)
 {
   const scene        *s  = c->scene;
-  const contact_scene in = scene_of(c, l, l->v);
+  const contact_scene in = scene_of(c, l, l->v, false);
   const int64_t       n  = c->rows.n;
   PetscFunctionBegin;
   *is_more = false;
@@ -210,6 +221,7 @@ PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, c
   PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->more, status));
   if (status->code == STEP_OK) PetscCall(append_new(c));
   if (contact_set_size(c->set) > n) {
+    PetscCall(contact_set_sort(c->set));
     PetscCall(build_rows(c, &in, u));
     PetscCall(set_shifts(c, l));
   }

@@ -48,6 +48,10 @@ void           step_contacts_destroy(step_contacts *c);
 /* Detect all contacts that may become active in the step that `l` has begun. They are sorted by key and have rows and shifts.
  * Contacts that no impulse can separate are dropped, for example between a constrained node and an obstacle. */
 PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *status);
+/* The two parts of step_contacts_find: c->set, sorted; then rows and shifts. sees_resting: also contacts of bodies at rest with each other and with
+ * obstacles. */
+PetscErrorCode step_contacts_detect(step_contacts *c, const step_layout *l, bool sees_resting, step_status *status);
+PetscErrorCode step_contacts_build(step_contacts *c, const step_layout *l, const step_unknowns *u);
 /* Repeat the detection between fibres at the velocities l->v of the current step. *is_more: new contacts were found; then all
  * contacts have new indices, rows and shifts. */
 PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *status);

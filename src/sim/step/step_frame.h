@@ -4,6 +4,7 @@
 #ifndef SS_SIM_STEP_STEP_FRAME_H
 #define SS_SIM_STEP_STEP_FRAME_H
 #include "sim/step/formulation.h"
+#include "sim/step/resting_islands.h"
 #include "sim/step/step_record.h"
 
 /* One attempt at a step, implemented by a formulation. */
@@ -19,15 +20,16 @@ PetscErrorCode step_run_attempt(const formulation *f, step_layout *l, double t, 
 
 /* First member of the structs of formulations whose contacts are rows. */
 typedef struct {
-  formulation   base;
-  step_layout   layout;
-  step_contacts contacts;
-  step_record   record;
+  formulation     base;
+  step_layout     layout;
+  step_contacts   contacts;
+  step_record     record;
+  resting_islands resting;
 } step_frame;
 
 /* Fill in *f, which is zero except for f->base.ops. Sets all systems to symmetric positive definite tangents. overlap_correction:
- * see step_contacts_create. */
-PetscErrorCode step_frame_create(scene *s, double overlap_correction, step_frame *f);
+ * see step_contacts_create; skips_resting: steps leave islands at rest out. */
+PetscErrorCode step_frame_create(scene *s, double overlap_correction, bool skips_resting, step_frame *f);
 void           step_frame_destroy(step_frame *f); /* accepts zeros */
 /* Register the contact state of checkpoints. `f` must not move while the table exists. */
 PetscErrorCode step_frame_fields(step_frame *f, field_table *table);

@@ -78,6 +78,34 @@ static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode step_impulses_insert(step_impulses *m, int64_t n, const uint64_t *key, const double *force)
+{
+  int64_t old = m->n - 1, more = n - 1;
+  PetscFunctionBegin;
+  PetscCall(resize(m, m->n + n));
+  for (int64_t at = m->n - 1; more >= 0; --at) { /* merged from the end, in place */
+    const bool      is_old = old >= 0 && contact_keys_compare(m->key + 2 * old, key + 2 * more) > 0;
+    const uint64_t *from   = is_old ? m->key + 2 * old : key + 2 * more;
+    m->key[2 * at] = from[0], m->key[2 * at + 1] = from[1];
+    v3_copy(m->force + 3 * at, is_old ? m->force + 3 * old : force + 3 * more);
+    if (is_old) --old;
+    else --more;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void step_impulses_remove(step_impulses *m, int64_t n, const uint64_t *key)
+{
+  int64_t kept = 0;
+  for (int64_t k = 0, i = 0; k < m->n; ++k) {
+    while (i < n && contact_keys_compare(key + 2 * i, m->key + 2 * k) < 0) ++i;
+    if (i < n && contact_keys_compare(key + 2 * i, m->key + 2 * k) == 0) continue;
+    m->key[2 * kept] = m->key[2 * k], m->key[2 * kept + 1] = m->key[2 * k + 1];
+    v3_copy(m->force + 3 * kept++, m->force + 3 * k);
+  }
+  m->n = kept;
+}
+
 /* ---- checkpoint state ------------------------------------------------------------------------------------------------ */
 
 /* Checkpoint files are untrusted: the keys must be in order for the binary search. */
@@ -113,6 +141,8 @@ void step_record_destroy(step_record *r)
   patch_spins_destroy(&r->spins);
   contact_points_destroy(&r->points);
   contact_forces_destroy(&r->forces);
+  memory_free(&r->row);
+  r->row_capacity = 0;
 }
 
 void step_record_attach(const step_record *r, formulation *f) { f->points = &r->points, f->forces = &r->forces; }
@@ -176,19 +206,44 @@ static double sliding_speed(const step_outcome *law, int64_t i)
   return hypot(x[3 * i + 1], x[3 * i + 2]);
 }
 
-PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
-                                   contact_summary *out)
+/* Record the contacts of bodies at rest, whose forces have not changed. */
+static PetscErrorCode record_resting(const resting_contacts *resting, step_record *record, contact_summary *sum)
+{
+  contact_points      *points = &record->points;
+  contact_group_force *group  = NULL;
+  PetscFunctionBegin;
+  for (int64_t k = 0; k < resting->n; ++k) {
+    const int32_t a = resting_contacts_body_a(resting, k), b = resting_contacts_body_b(resting, k);
+    v3_copy(points->position + 3 * k, resting->position + 3 * k);
+    v3_copy(points->force + 3 * k, resting->force + 3 * k);
+    v3_copy(points->normal + 3 * k, resting->normal + 3 * k);
+    points->gap[k]         = resting->gap[k];
+    points->source_body[k] = a, points->object_body[k] = b;
+    points->is_sliding[k] = 0;
+    record->row[k]        = -1;
+    sum->contact_depth    = fmax(sum->contact_depth, -resting->gap[k]);
+    sum->contact_energy += resting->energy[k];
+    if (!group || group->source_body != a || group->object_body != b) PetscCall(contact_forces_open(&record->forces, a, b, &group));
+    contact_group_add(group, resting->position + 3 * k, resting->force + 3 * k);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, const resting_contacts *resting,
+                                   step_record *record, contact_summary *out)
 {
   contact_points      *points = &record->points;
   contact_forces      *forces = &record->forces;
   const contact_spot  *spots  = step_contacts_spots(c);
   contact_summary      sum    = {0};
   double               most = 0.0, size = 0.0, excess = 0.0, miss = 0.0;
-  int64_t              p     = 0;
+  int64_t              p     = resting ? resting->n : 0;
   contact_group_force *group = NULL;
   PetscFunctionBegin;
   forces->n = 0;
-  PetscCall(contact_points_reserve(points, c->rows.n));
+  PetscCall(contact_points_reserve(points, c->rows.n + p));
+  PetscCall(memory_reserve("contact points", c->rows.n + p, sizeof *record->row, &record->row_capacity, &record->row));
+  if (resting) PetscCall(record_resting(resting, record, &sum));
   PetscCall(patch_spins_update(&record->spins, c, l, law->r, law->u));
   for (int64_t i = 0; i < c->rows.n; ++i) {
     const double *own = law->r + 3 * i, *u = law->u + 3 * i;
@@ -214,7 +269,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
         group->object_body != spots[i].body_b) /* contacts are sorted by bodies within each detector */
       PetscCall(contact_forces_open(forces, spots[i].body_a, spots[i].body_b, &group));
     contact_group_add(group, spots[i].b.x, f); /* where the impulse acted: angular momentum balances */
-    ++p;
+    record->row[p++] = i;
   }
   points->n = sum.contacts = p;
   if (most > 0.0) sum.cone_violation = fmax(0.0, excess) / size, sum.contact_law_error = miss / size;

@@ -6,6 +6,7 @@
 #include "core/field_table.h"
 #include "sim/step/formulation.h"
 #include "sim/step/patch_spins.h"
+#include "sim/step/resting_islands.h"
 #include "sim/step/step_contacts.h"
 
 /* Contact forces of the last accepted step by contact key: the initial guess of the next step. They are part of the state,
@@ -22,11 +23,17 @@ typedef struct {
  * motion, and the load of the pair must not be lost with them. */
 void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt, double *r);
 
+/* Insert the forces [m][3] of contacts that m does not contain, keys [n][2] ascending. */
+PetscErrorCode step_impulses_insert(step_impulses *m, int64_t n, const uint64_t *key, const double *force);
+/* Remove the contacts with these keys [n][2], ascending. */
+void step_impulses_remove(step_impulses *m, int64_t n, const uint64_t *key);
+
 typedef struct {
   step_impulses  known;
   patch_spins    spins;
   contact_points points;
   contact_forces forces;
+  int64_t        row_capacity, *row; /* [points.n] contact of each point; -1: of bodies at rest */
 } step_record;
 
 void step_record_destroy(step_record *r); /* accepts zeros */
@@ -37,15 +44,17 @@ PetscErrorCode step_record_fields(step_record *r, field_table *table);
 
 /* Solution of the contact law in a step, each [n][...]. */
 typedef struct {
-  const double *r, *u; /* [3] impulses; velocities including c->shift */
-  const double *x;     /* [3] vector in the dual cone with r . x = 0. NULL: that of Coulomb's law, u + (mu |u_T|, 0, 0). A
+  const double *r, *u;  /* [3] impulses; velocities including c->shift */
+  const double *x;      /* [3] vector in the dual cone with r . x = 0. NULL: that of Coulomb's law, u + (mu |u_T|, 0, 0). A
                         * contact slides if x_T is not 0 */
-  const double *scale; /* [9] diagonal blocks W of the Delassus operator or approximations, for the error |r - P(r - rho x)| /
+  const double *scale;  /* [9] diagonal blocks W of the Delassus operator or approximations, for the error |r - P(r - rho x)| /
                         * largest r_N, P projection to the cone, rho = 3 / trace W */
-  const double *creep; /* accepted creep of each contact [m/s]; NULL: 0. A contact that moves slower sticks */
+  const double *energy; /* energy of the spring of each contact at the end of the step [J]; NULL: 0 */
+  const double *creep;  /* accepted creep of each contact [m/s]; NULL: 0. A contact that moves slower sticks */
 } step_outcome;
 
-/* Record active contacts, forces between bodies, impulses and the summary *out; l->v and l->frames are those of the end of the step. */
-PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
-                                   contact_summary *out);
+/* Record active contacts, forces between bodies, impulses and the summary *out; l->v and l->frames are those of the end of the step. resting: contacts
+ * of bodies that the step has left out, they come first; NULL: none. */
+PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, const resting_contacts *resting,
+                                   step_record *record, contact_summary *out);
 #endif

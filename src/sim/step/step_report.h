@@ -17,7 +17,7 @@ extern const char *const report_rule_names[]; /* "sum", "maximum", "last", "sum"
 #define REPORT_GROUP_TABLE(X)                                                                                                      \
   X(RUN)                                                                                                                           \
   X(PLASTICITY) X(OUTER) X(EVALUATIONS) X(LINEAR) X(INNER) X(GRADIENT) X(TOLERANCE) X(CONTACT) X(CONTACT_LAW) X(SPRINGS)           \
-      X(IMPULSES) X(CONTACT_PROBLEM) X(FRICTION_SOLVER) X(CONVEX) X(GRANULAR) X(TRANSFER)
+      X(IMPULSES) X(CONTACT_PROBLEM) X(RESTING) X(FRICTION_SOLVER) X(CONVEX) X(GRANULAR) X(TRANSFER)
 /* clang-format on */
 enum {
 #define X(name) REPORT_BIT_##name,
@@ -68,6 +68,7 @@ typedef int64_t report_index;
     "pressure and contact converged slowly")                                                                                       \
   X(contact_candidates, int64_t, "1", LAST, CONTACT_PROBLEM, "contacts in the last contact problem, with and without a force")     \
   X(over_constraint, double, "1", LAST, CONTACT_PROBLEM, "3 * contact_candidates / (number of free unknowns)")                  \
+  X(resting, int64_t, "1", LAST, RESTING, "bodies at rest, which the step has left out (contact.skip_resting)")           \
   X(friction_method, report_index, "1", LAST, FRICTION_SOLVER,                                                                     \
     "friction solver that found the last solution; empty if no friction problem "                                                  \
     "was solved")                                                                                                                  \

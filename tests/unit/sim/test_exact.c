@@ -86,7 +86,7 @@ static contact_summary turn_one(const world *w, double slow, double angle, doubl
     v3_set(u + 3 * i, 0.0, speed * cos(turn), speed * sin(turn));
     m3_identity(W + 9 * i);
   }
-  assert_ok(step_contact_report(&f->contacts, &f->layout, &law, &f->record, &sum));
+  assert_ok(step_contact_report(&f->contacts, &f->layout, &law, NULL, &f->record, &sum));
   *all = 2.0 * f->contacts.mu[0] * (3.0 + slow);
   return sum;
 }
