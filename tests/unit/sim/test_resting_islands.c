@@ -35,6 +35,7 @@ static void test_island_wakes_as_a_whole(void **state)
   step(&w);
   assert_int_equal(w.report.resting, 4);
   assert_int_equal(w.s->n_systems, 1); /* the ball, which nothing carries */
+  assert_int_equal(((step_frame *)w.f)->record.known.n, 0); /* no contact is kept twice */
   steps(&w, 5);
   assert_int_equal(w.report.resting, 4);
   assert_int_equal(w.report.contact.contacts, 16);
