@@ -1,7 +1,8 @@
 /* Estimate of the memory and the CPU time of a run, for `check`.
  *
  * memory = M0 + F live:  live is the size of all arrays of the complete run in memory (scene, formulation, output state), M0 the resident memory of the
- *   program with its libraries, F the ratio of the peak during steps to these arrays.
+ *   program with its libraries, F the ratio of the peak during steps to these arrays. At least 100 rigid bodies, and no other bodies with unknowns:
+ *   M0 + bodies (memory of a body + 2.4 memory of a contact).
  * CPU time = steps (T0 + T1 units):  units are particles, three for each node of a deformable body, one for each node of a curve, and twenty for each
  *   rigid body.
  * memory of a rigid body = its part of the arrays, if all bodies with unknowns are rigid, + work arrays of a step; memory of a contact: work arrays of a

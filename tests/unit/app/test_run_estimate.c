@@ -112,6 +112,8 @@ static void test_rigid_bodies(void **state)
   assert_close((e[1].rigid_body - work) / ((live[1] - live[0]) / 400.0), 1.0, 0.15); /* other arrays are known to 0.3 MB */
   assert_close((e[0].rigid_body - work) / (e[1].rigid_body - work), 1.0, 0.2);
   assert_close(e[0].contact, 4000.0, 0.0);
+  /* The memory of a pile is proportional to its bodies, with 2.4 contacts each. */
+  assert_close((e[1].memory - e[0].memory) / 400.0 / (e[1].rigid_body + 2.4 * 4000.0), 1.0, 0.1);
   assert_true(isnan(estimate(HEAD("exact", "1") FLOOR BALLS ROD).rigid_body));
   assert_no_leak();
 }
