@@ -77,6 +77,41 @@ static void a_block_on_a_slope_sticks_or_slides(void **state)
   assert_no_leak();
 }
 
+/* Friction at one contact whose impulse has no moment, in directions along and between the tangents: both solvers, also without a final contact
+ * solve, find the impulse that stops the body, or the limit against its velocity. */
+static void friction_of_a_single_contact(void **state)
+{
+  (void)state;
+  const double mass = 2.0, mu = 0.5, push = 3.0, normal = push / box_of_water.dt * mass;
+  for (int method = 0; method < 2; ++method)
+    for (int coupling = GRANULAR_MONOLITHIC; coupling <= GRANULAR_C_PF; ++coupling)
+      for (int k = 0; k < 8; ++k) {
+        const double angle = k / 2 * M_PI / 6.0, speed = push * mu * (k % 2 ? 1.6 : 0.7), slip = fmax(0.0, speed - mu * push);
+        const double v[2] = {speed * sin(angle), k / 2 == 3 ? 0.0 : speed * cos(angle)}; /* tangents z and x */
+        fixture      w;
+        fixture_spec spec = box_of_water;
+        spec.is_material  = is_nothing;
+        fixture_create(&w, &spec);
+        fixture_tighten(&w, 1e-10);
+        w.friction.method = method, w.o.coupling = coupling;
+        fixture_add_body(&w, mass, 0.1);
+        granular_contact *c = &w.contact[0];
+        *c                  = (granular_contact){.body = {0, -1}, .mu = mu};
+        for (int i = 0; i < 3; ++i) c->row[i][0][(i + 1) % 3] = 1.0; /* normal y, tangents z and x */
+        w.f.n_contacts = 1, w.f.contact_scale = normal;
+        w.v_star[0][1] = -push, w.v_star[0][2] = v[0], w.v_star[0][0] = v[1];
+        const granular_report r = fixture_solve(&w);
+        assert_true(r.is_converged);
+        assert_close(w.x.lambda[0], normal, 1e-8 * normal);
+        for (int i = 0; i < 2; ++i) {
+          assert_close(w.x.z[i], -(speed - slip) / speed * v[i] * mass / spec.dt, 1e-7 * normal);
+          assert_close(w.x.v[i ? 0 : 2], slip / speed * v[i], 1e-7 * push);
+        }
+        fixture_destroy(&w);
+      }
+  assert_no_leak();
+}
+
 /* The residual of friction at one contact of a body that is easier to move along one tangent: natural map with the larger of both diagonal entries of
  * the Hessian. */
 static void the_residual_of_friction_is_the_natural_map(void **state)
@@ -374,9 +409,9 @@ static void settled_contacts_leave_stress_in_its_cone(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(the_residual_of_friction_is_the_natural_map),
-          cmocka_unit_test(known_rates_of_a_contact_are_met), cmocka_unit_test(water_carries_a_lid_and_a_block),
-          cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(contacts_obey_the_law_at_any_tolerance),
-          cmocka_unit_test(those_that_come_near_take_no_part), cmocka_unit_test(a_blow_compresses_nothing),
-          cmocka_unit_test(weak_couplings_lose_what_they_do_not_know), cmocka_unit_test(everything_at_once),
-          cmocka_unit_test(settled_contacts_leave_stress_in_its_cone))
+TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(friction_of_a_single_contact),
+          cmocka_unit_test(the_residual_of_friction_is_the_natural_map), cmocka_unit_test(known_rates_of_a_contact_are_met),
+          cmocka_unit_test(water_carries_a_lid_and_a_block), cmocka_unit_test(slow_sweeps_become_one_solve),
+          cmocka_unit_test(contacts_obey_the_law_at_any_tolerance), cmocka_unit_test(those_that_come_near_take_no_part),
+          cmocka_unit_test(a_blow_compresses_nothing), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
+          cmocka_unit_test(everything_at_once), cmocka_unit_test(settled_contacts_leave_stress_in_its_cone))
