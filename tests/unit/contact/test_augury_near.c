@@ -554,7 +554,7 @@ static void contact_with_a_continuum_only_on_approach(void **state)
         for (int64_t i = 0; i < o.c.n; ++i) left = fmax(left, o.u[3 * i] - u0[3 * i]);
         print_message("parting: the continuum is pulled at %.3f, after %lld iterations %.1e\n", pulled, (long long)r.iterations, left);
         assert_true(pulled > 0.3 && left < 0.25 * pulled); /* the note: by a factor of 4 to 60 in five iterations */
-        if (accepts && is_known) { /* all of an outward change is undone: before the first iteration the result tells the largest */
+        if (accepts && is_known) { /* outward changes are undone completely: without iterations, the result contains the largest one */
           const augury_options none = {.accepts_sliding_change = true, .max_iterations = 0, .tolerance = 1e-12};
           for (int64_t i = 0; i < o.c.n; ++i) o.mass[i] *= 1e-3; /* so that it belongs to the continuum */
           assert_ok(augury_begin(a, s.x, NULL, &status));

@@ -342,7 +342,7 @@ static void check_tangent(world *w)
   memcpy(w->v, at, sizeof at);
 }
 
-/* The spring of a new pair begins where the edges touch in the evaluated state, whatever was evaluated before. Within the cone it has the force
+/* The spring of a new pair begins where the edges touch in the evaluated state, independently of earlier ones. Within the cone it has the force
  * k d, with the displacement d since then; without friction only the normal part. The sum and position of forces are the same in the next step. */
 static void the_force_of_a_pair(void **unused)
 {

@@ -236,7 +236,7 @@ static void test_joints(void **state)
   finish(&m);
 }
 
-/* Two fingers by one unknown: they move alike, and forces on one are felt by both. The joints push each finger with the rest of its force. */
+/* Two fingers by one unknown: they move alike, and forces on one are felt by both. The force of the joints on each finger follows from its motion. */
 static void test_mimic(void **state)
 {
   (void)state;
