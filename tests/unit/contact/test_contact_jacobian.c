@@ -19,7 +19,7 @@ static void fill(double *x, int64_t n, uint64_t stream)
   for (int64_t i = 0; i < n; ++i) x[i] = random_range(17, (uint64_t)i, stream, -1.0, 1.0);
 }
 
-/* One row with a block, one with two, and so on: u = sum E v + known. */
+/* One row with a block, one with two, and so on: u = sum E v + known. Impulses with every combination of components that are 0. */
 static void test_velocity(void **state)
 {
   (void)state;
@@ -29,6 +29,8 @@ static void test_velocity(void **state)
     start[i + 1] = start[i] + 1 + i % 2;
     for (int64_t e = start[i]; e < start[i + 1]; ++e) block[e] = (int32_t)((7 * i + 50 * (e - start[i])) % N_BLOCKS);
   }
+  for (int64_t i = 0; i < 3 * N; ++i)
+    if (i / 3 % 8 >> i % 3 & 1) r[i] = 0.0;
   j.n_entries = start[N];
   for (int n_threads = 1; n_threads <= 7; n_threads += 3) {
     team_set_threads(n_threads);

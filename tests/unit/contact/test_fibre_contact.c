@@ -670,6 +670,15 @@ static void sliding_contacts_are_matched(void **unused)
   assert_true(from[0] == 0 && from[1] == -1);
   assert_ok(fibre_contact_match(c, 1, two + 1, 2, now, from));
   assert_true(from[0] == -1 && from[1] == 0);
+  /* up to the length of the longer segment, here 1, away */
+  for (int k = 0; k < 4; ++k) {
+    two[0] = now[0]   = last[0];
+    two[0].segment[0] = 1 + k / 2, now[0].segment[0] = 2 - k / 2;
+    two[0].feature[0] = now[0].feature[0] = FIBRE_INSIDE;
+    two[0].at[0] = 0.5, now[0].at[0] = k / 2 ? 0.5 + (k % 2 ? -0.01 : 0.01) : 0.5 + (k % 2 ? 0.01 : -0.01);
+    assert_ok(fibre_contact_match(c, 1, two, 1, now, from));
+    assert_int_equal(from[0], k % 2 ? -1 : 0);
+  }
   fibre_contact_destroy(&c);
   assert_no_leak();
 }

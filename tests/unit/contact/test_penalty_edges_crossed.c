@@ -342,8 +342,8 @@ static void check_tangent(world *w)
   memcpy(w->v, at, sizeof at);
 }
 
-/* The spring of a new pair begins where the edges touch. Within the cone it has the force k d, with the displacement d since then; without
- * friction only the normal part. The sum and position of forces are the same in the next step. */
+/* The spring of a new pair begins where the edges touch in the evaluated state, independently of earlier ones. Within the cone it has the force
+ * k d, with the displacement d since then; without friction only the normal part. The sum and position of forces are the same in the next step. */
 static void the_force_of_a_pair(void **unused)
 {
   (void)unused;
@@ -356,6 +356,11 @@ static void the_force_of_a_pair(void **unused)
       rotate(turn);
       create_two(&w, is_rough ? 2.0 : 0.0, 0.0, gap);
       assert_int_equal(edges_of(&w)->n, 0);
+      move(&w, 1, 0, -0.1, 0.06, -2.0 * down); /* other states of the same step: another place, and before the edges touch */
+      residual(&w);
+      move(&w, 1, 0, dx, dy, -0.9 * gap);
+      residual(&w);
+      check_forces(&w, 0, ROOF, s, t, (const double[3]){0.0, 0.0, 0.0});
       move(&w, 1, 0, dx, dy, -down);
       residual(&w);
       check_forces(&w, 0, ROOF, s, t, force);

@@ -23,8 +23,12 @@ static void momentum(const scene *s, const double *v, double P[3])
 static void solve(scene *s, double dx, const bool *can_touch, const bool *is_active)
 {
   pic_contact *p;
+  int64_t      n_corners = 0;
+  for (int t = 0; t < 2 * TRIANGLES; ++t) n_corners += is_active[t] ? 3 : 0;
   assert_ok(pic_contact_create(&s->b, body_of, 2, NULL, can_touch, s->x, dx, &p));
   assert_ok(pic_contact_solve(p, s->x, is_active, s->v));
+  if (s->b.is_bare || n_corners == 0) assert_int_equal(pic_contact_n_points(p), n_corners);
+  else assert_true(pic_contact_n_points(p) > n_corners);
   pic_contact_destroy(&p);
 }
 

@@ -506,6 +506,29 @@ static void fibre_on_a_roof(void **unused)
   assert_no_leak();
 }
 
+/* An edge between two triangles has contact with a fibre across it if one of them descends by more than 1e-3 of the distance from the edge, wherever
+ * along the edge its third vertex is. */
+static void only_edges_between_inclined_triangles_have_contact(void **unused)
+{
+  (void)unused;
+  for (int k = 0; k < 8; ++k) {
+    const double  slope = k % 2 ? 0.9e-3 : 1.1e-3, along = k & 2 ? -4.0 : 5.0; /* of the third vertex of the inclined triangle */
+    const double  ground[12]  = {0, 0, 0, 1, 0, 0, along, -1, k & 4 ? 0.0 : -slope, 1.0 - along, 1, k & 4 ? -slope : 0.0};
+    const int32_t triangle[6] = {0, 2, 1, 0, 1, 3};
+    const double  x[6]        = {0.5, -0.8, 0.04, 0.5, 0.7, 0.04};
+    int           n_here      = 0;
+    clear();
+    add_surface(4, ground, 2, triangle, NULL, NULL);
+    add_surface(2, x, 0, NULL, NULL, NULL);
+    S.segment[0] = 4, S.segment[1] = 5, S.n_segments = 1;
+    S.radius[4] = S.radius[5] = 0.05;
+    const int64_t n           = find(false, 0.02, found);
+    for (int64_t i = 0; i < n; ++i) n_here += found[i].kind == SURFACE_EDGE && fabs(found[i].x[1][0] - 0.5) + fabs(found[i].x[1][1]) < 1e-9;
+    assert_int_equal(n_here, k % 2 ? 0 : 1);
+  }
+  assert_no_leak();
+}
+
 /* A point in the inner corner of an L-shaped prism has a contact with each side, at rest; a swept one with the side that it hits first. */
 static void points_in_a_corner(void **unused)
 {
@@ -666,5 +689,6 @@ TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cm
           cmocka_unit_test(ridge_on_ridge), cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box),
           cmocka_unit_test(sheets_face_to_face), cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass),
           cmocka_unit_test(folded_sheet), cmocka_unit_test(sides_are_stored), cmocka_unit_test(thin_plate),
-          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fast_fibres_do_not_pass_ridges), cmocka_unit_test(points_in_a_corner),
-          cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(only_edges_between_inclined_triangles_have_contact),
+          cmocka_unit_test(fast_fibres_do_not_pass_ridges), cmocka_unit_test(points_in_a_corner), cmocka_unit_test(fibre_under_a_thin_bar),
+          cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))

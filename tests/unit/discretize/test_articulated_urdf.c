@@ -134,6 +134,41 @@ static void test_merged(void **state)
   assert_no_leak();
 }
 
+/* Joints of every type have their number of unknowns; only revolute and prismatic ones require limits. */
+static void test_types(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *type;
+    int         n;
+    bool        has_limits;
+  } types[] = {{"revolute", 1, true}, {"continuous", 1, false}, {"prismatic", 1, true},
+               {"fixed", 0, false},   {"floating", 6, false},   {"planar", 3, false}};
+  for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
+    for (int with = 0; with < 2; ++with) {
+      char text[2000];
+      (void)snprintf(text, sizeof text,
+                     "<robot name=\"r\"><link name=\"a\"/>" LINK("b") LINK("c")
+                         JOINT("first", "a", "b") "<joint name=\"second\" type=\"%s\"><parent link=\"b\"/><child "
+                                                  "link=\"c\"/>%s%s</joint></robot>",
+                     types[k].type, types[k].n % 2 ? "<axis xyz=\"0 1 0\"/>" : "",
+                     !with                 ? ""
+                     : types[k].has_limits ? LIMIT
+                                           : "<limit effort=\"5\" velocity=\"3\"/>");
+      if (!with && types[k].has_limits) {
+        made m = from_urdf(text, "");
+        assert_int_equal(diagnostics_count(m.d), 1);
+        assert_non_null(strstr(diagnostics_text(m.d, 0), "has no <limit>"));
+        drop(&m);
+      } else if (!with || types[k].n == 1) {
+        made m = from_urdf(text, "");
+        assert_int_equal(sound(&m)->tree.n_v, 1 + types[k].n);
+        drop(&m);
+      }
+    }
+  assert_no_leak();
+}
+
 static void check_refused(const char *text, int line, const char *message)
 {
   made        m = from_urdf(text, "");
@@ -243,5 +278,5 @@ static int remove_folder(void **state)
   return rmdir(folder);
 }
 
-TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_merged), cmocka_unit_test(test_errors),
-          cmocka_unit_test(test_job_errors), cmocka_unit_test_teardown(test_cut, remove_folder))
+TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_merged), cmocka_unit_test(test_types),
+          cmocka_unit_test(test_errors), cmocka_unit_test(test_job_errors), cmocka_unit_test_teardown(test_cut, remove_folder))

@@ -693,6 +693,56 @@ static void half_cells_follow_from_the_nearest_particle(void **unused)
   assert_no_leak();
 }
 
+/* A ball touches the last cell with particles. A particle that has left this cell does not count. */
+static void particles_that_have_left_do_not_count(void **unused)
+{
+  (void)unused;
+  const double   h = 0.1, radius = 0.23;
+  mac_scene      c;
+  mac_scene_spec m    = {.h = h, .n = {9, 11, 10}, .wall = MAC_ALL_ROUGH, .is_filled = sparsely, .density = 1000.0, .jitter = 0.9};
+  mac_bins       bins = {0};
+  level_set     *ball;
+  double         center[3], out[3];
+  int32_t        ijk[3];
+  int64_t        last, n_images = 0;
+  mac_scene_create(&c, &m);
+  assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, radius, &ball));
+  assert_ok(mac_bins_fill(&bins, &c.s.grid, 1, c.s.n, c.s.x));
+  for (last = c.s.grid.n_slots - 1; bins.start[last + 1] == bins.start[last];) --last;
+  mac_grid_cell(&c.s.grid, last, ijk);
+  for (int a = 0; a < 3; ++a) center[a] = h * (ijk[a] + 0.5), out[a] = 0.5 * h * m.n[a] - center[a];
+  v3_axpy(center, (radius + 0.5 * h) / v3_norm(out), out);
+  for (int k = 0; k < 8; ++k) {
+    mac_weights                w     = {0};
+    const mac_solid            solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(center[0], center[1], center[2])};
+    const mac_fraction_options o     = {.radius = 0.62};
+    double                     x[3];
+    for (int a = 0; a < 3; ++a) x[a] = h * (ijk[a] + (k >> a & 1 ? 0.25 : 0.75));
+    const int64_t       n[2]      = {c.n, 1};
+    const double *const all[2][3] = {{c.x[0], c.x[1], c.x[2]}, {x, x + 1, x + 2}};
+    assert_ok(mac_bins_fill(&bins, &c.s.grid, 2, n, all));
+    assert_ok(mac_bins_fill(&bins, &c.s.grid, 1, n, all));
+    assert_ok(mac_weights_compute(&w, &c.s.grid, &bins, 1, &solid, &o));
+    for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot) {
+      int32_t          at[3];
+      const mac_share *s = mac_weights_share(&w, slot / MAC_BLOCK, 0);
+      mac_grid_cell(&c.s.grid, slot, at);
+      for (int q = 0; s && q < MAC_HALVES && mac_grid_is_inside(&c.s.grid, at); ++q) {
+        const double y[3] = {h * (at[0] + 0.25 + 0.5 * (q >> 2)), h * (at[1] + 0.25 + 0.5 * (q >> 1 & 1)),
+                             h * (at[2] + 0.25 + 0.5 * (q & 1))};
+        if (!(s->half[slot % MAC_BLOCK][q] >= 0.5)) continue;
+        const double expected = expected_share(&c, y, true, center, radius);
+        assert_close(w.half[MAC_HALVES * slot + q], expected, 1e-9);
+        n_images += expected > 0.0;
+      }
+    }
+    mac_weights_destroy(&w);
+  }
+  assert_true(n_images > 8 * 20);
+  mac_bins_destroy(&bins), level_set_destroy(&ball), mac_scene_destroy(&c);
+  assert_no_leak();
+}
+
 /* --- fractions of the continuum rounded to voxels, against those by volume ------------------------------------------ */
 
 static bool below_a_slope(const double x[3]) { return x[1] < 0.35 - 0.3 * x[0] + 0.1 * x[2]; }
@@ -741,8 +791,8 @@ static void voxels_are_full_or_empty(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(half_cells_follow_from_the_nearest_particle), cmocka_unit_test(voxels_are_full_or_empty),
-          cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
+TEST_MAIN(cmocka_unit_test(half_cells_follow_from_the_nearest_particle), cmocka_unit_test(particles_that_have_left_do_not_count),
+          cmocka_unit_test(voxels_are_full_or_empty), cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(aligned_boxes_have_their_volume), cmocka_unit_test(shifted_boxes_have_their_volume),
           cmocka_unit_test(planes_cut_faces_exactly), cmocka_unit_test(shares_add_up_to_one),
           cmocka_unit_test(fractions_without_half_cells_are_the_same), cmocka_unit_test(surface_continues_inside_solids),

@@ -872,6 +872,32 @@ static void light_faces_borrow_mass(void **unused)
   assert_no_leak();
 }
 
+/* In a full periodic box all faces are alike: a face with nearly no mass borrows from all six neighbours, one of them at slot 0. */
+static void faces_of_a_periodic_box_lend_alike(void **unused)
+{
+  (void)unused;
+  for (int axis = 0; axis < 3; ++axis)
+    for (int q = 0; q < 6; ++q) {
+      mac_scene      c;
+      mac_scene_spec m = {.h = 0.1, .n = {12, 12, 12}, .wall = MAC_ALL_PERIODIC, .density = 1500.0, .friction = 0.5};
+      mac_system     y = {0};
+      int32_t        at[3];
+      int            n = 0, n_first = 0;
+      mac_scene_create(&c, &m);
+      mac_grid_cell(&c.s.grid, 0, at);
+      at[q / 2] += q % 2 ? 1 : -1;
+      const int64_t light   = mac_grid_slot(&c.s.grid, at[0], at[1], at[2]);
+      c.s.mass[axis][light] = 1e-4;
+      assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
+      for (int64_t k = 0; k < y.n_loans; ++k)
+        if (y.loan[k].face == y.face_of[axis][light]) ++n, n_first += y.loan[k].lender == 0;
+      assert_int_equal(n, 6);
+      assert_int_equal(n_first, 1);
+      mac_system_destroy(&y), mac_scene_destroy(&c);
+    }
+  assert_no_leak();
+}
+
 /* A face in the middle of faces without mass borrows from the heaviest of the nearest faces with mass, at most three cells away; without
  * such a face it borrows nothing. */
 static void distant_faces_lend_mass(void **unused)
@@ -904,9 +930,9 @@ static void distant_faces_lend_mass(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(distant_faces_lend_mass), cmocka_unit_test(dense_and_filled_cells_are_active),
-          cmocka_unit_test(light_faces_borrow_mass), cmocka_unit_test(surfaces_are_free),
-          cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
+TEST_MAIN(cmocka_unit_test(distant_faces_lend_mass), cmocka_unit_test(faces_of_a_periodic_box_lend_alike),
+          cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(light_faces_borrow_mass),
+          cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
           cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(wall_friction_stops_sliding),
           cmocka_unit_test(all_sides_have_the_same_boundary_condition), cmocka_unit_test(momentum_is_conserved),
           cmocka_unit_test(hydrostatics), cmocka_unit_test(the_same_bits_on_any_number_of_threads),

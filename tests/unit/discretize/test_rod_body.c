@@ -701,10 +701,49 @@ static void test_velocities_of_places(void **unused)
   assert_no_leak();
 }
 
+/* Every strand of several starts with the velocity of a rigid body. */
+static void test_initial_velocities(void **unused)
+{
+  (void)unused;
+  for (int m = 0; m < N_MODELS; ++m) {
+    const double velocity[3] = {0.5, -1.0, 2.0}, spin[3] = {1.0, -2.0, 3.0};
+    double       center[3] = {0.0}, mass = 0.0;
+    rod_case     c;
+    body_nodes   nodes;
+    open_rod(models[m].name,
+             "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 100}}, segments: 6, "
+             "section: {circle: 0.002}, natural: straight, copies: {count: 3, radius: 0.3, pattern: disc}, velocity: [0.5, -1, 2], "
+             "angular_velocity: [1, -2, 3]",
+             NULL, &c);
+    rod_begin(c.b, 0.0, 0.01);
+    c.base->ops->nodes(c.base, &nodes);
+    assert_int_equal(nodes.n, 3 * 7);
+    for (int64_t i = 0; i < nodes.n; ++i) v3_axpy(center, c.b->mass[i], nodes.x + 3 * i), mass += c.b->mass[i];
+    v3_scale(center, 1.0 / mass, center);
+    for (int64_t i = 0; i < nodes.n; ++i) {
+      body_contact_location at = {.kind = FEATURE_POINT, .index = i};
+      int32_t               block[LOCATION_MAX_BLOCKS];
+      double                J[LOCATION_MAX_BLOCKS][9], sum[3] = {0.0}, term[3], arm[3], expected[3];
+      v3_copy(at.x, nodes.x + 3 * i);
+      v3_sub(arm, at.x, center);
+      v3_cross(expected, spin, arm);
+      v3_add(expected, expected, velocity);
+      const int n = c.base->ops->location_jacobian(c.base, &at, block, J);
+      for (int e = 0; e < n; ++e) {
+        m3_mulv(term, J[e], c.b->u + 3 * (int64_t)block[e]);
+        v3_add(sum, sum, term);
+      }
+      for (int e = 0; e < 3; ++e) assert_close(sum[e], expected[e], 1e-12);
+    }
+    rod_case_close(&c);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_clusters), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite),
           cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy), cmocka_unit_test(test_rest),
           cmocka_unit_test(test_rest_of_any_size), cmocka_unit_test(test_ring), cmocka_unit_test(test_small_loops),
           cmocka_unit_test(test_natural_curvature), cmocka_unit_test(test_lengths_of_arcs), cmocka_unit_test(test_frame_indifference),
           cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist),
           cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies), cmocka_unit_test(test_restart),
-          cmocka_unit_test(test_velocities_of_places))
+          cmocka_unit_test(test_velocities_of_places), cmocka_unit_test(test_initial_velocities))

@@ -130,6 +130,28 @@ static void copies_in_an_ellipse(void **unused)
   assert_no_leak();
 }
 
+/* Few copies on a grid also reach the boundary of the ellipse: three beside each other along its longer axis, y here. */
+static void few_copies_reach_the_boundary(void **unused)
+{
+  (void)unused;
+  rod_case c;
+  open_sound("curve: {line: {from: [1, 1, 1], to: [1, 1, 0]}}, segments: 2, section: {circle: 0.001}, copies: {count: 3, radius: 0.1, "
+             "aspect: 3, along: [0, 1, 0], pattern: grid}",
+             &c);
+  const rod_strands *s = &c.b->strands;
+  double             y[3];
+  assert_int_equal(s->n_strands, 3);
+  for (int i = 0; i < 3; ++i) {
+    y[i] = s->x[3 * s->node_start[i] + 1] - 1.0;
+    assert_close(s->x[3 * s->node_start[i]], 1.0, 1e-15);
+  }
+  assert_close(fmax(y[0], fmax(y[1], y[2])), 0.3, 1e-15);
+  assert_close(fmin(y[0], fmin(y[1], y[2])), -0.3, 1e-15);
+  assert_close(y[0] + y[1] + y[2], 0.0, 1e-15);
+  rod_case_close(&c);
+  assert_no_leak();
+}
+
 /* Torsion constants of rectangles from the table of Timoshenko and Goodier (Theory of Elasticity, section 109): 0.1406 a^4 of a square, 0.229 a b^3 at two
  * to one, 0.312 at ten to one, a third when thin. */
 static void sections(void **unused)
@@ -293,4 +315,5 @@ static void files(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(files), cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse),
-          cmocka_unit_test(sections), cmocka_unit_test(constrained_nodes_have_prescribed_positions), cmocka_unit_test(mistakes))
+          cmocka_unit_test(few_copies_reach_the_boundary), cmocka_unit_test(sections),
+          cmocka_unit_test(constrained_nodes_have_prescribed_positions), cmocka_unit_test(mistakes))

@@ -91,6 +91,22 @@ static void test_cells(void **state)
   assert_no_leak();
 }
 
+/* Mean of (d - mean d) e over the pairs of an earlier and a later point with a distance d up to 1.05 of the least one, e the direction between
+ * them, in units of its standard deviation: it is about 0 if distance and direction of new points are independent. */
+static void correlate_shells(int64_t n, double *const x[3], double least, double sum[3])
+{
+  int64_t found = 0;
+  v3_set(sum, 0.0, 0.0, 0.0);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = i + 1; j < n; ++j) {
+      const double d[3] = {x[0][j] - x[0][i], x[1][j] - x[1][i], x[2][j] - x[2][i]}, length = v3_norm(d);
+      if (length > 1.05 * least) continue;
+      v3_axpy(sum, (length / least - 1.025) / length, d);
+      ++found;
+    }
+  v3_scale(sum, 1.0 / sqrt(0.05 * 0.05 / 12.0 / 3.0 * (double)found), sum); /* distances of equal probability, three axes */
+}
+
 static void test_blue_noise(void **state)
 {
   (void)state;
@@ -131,6 +147,8 @@ static void test_blue_noise(void **state)
   assert_close((double)n_core / (double)n, 0.5, 0.015); /* half the volume contains half the points: no higher density at the
                                                          * surface */
   for (int k = 0; k < 3; ++k) assert_close(mean[k], 0.5, 4e-3);
+  correlate_shells(n, x, nearest, mean);
+  for (int k = 0; k < 3; ++k) assert_close(mean[k], 0.0, 4.0);
   team_set_threads(2);
   assert_ok(sampling_fill(ball, zero, one, volume, &o, &n_again, again, &each));
   assert_int_equal(n, n_again);

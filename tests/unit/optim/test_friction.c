@@ -22,6 +22,39 @@ static void tables_are_sound(void **state)
   assert_no_leak();
 }
 
+/* A mass of 2 kg that comes down with 0.5 m/s and without tangential velocity stops, by every method. `admm`
+ * needs no iteration if it starts at the solution. */
+static void a_block_comes_straight_down(void **state)
+{
+  const int64_t start[2] = {0, 1};
+  const int32_t col[1]   = {0};
+  const double  value[9] = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, mu = 0.5, q[3] = {-0.5, 0, 0};
+  document     *doc;
+  delassus     *w;
+  (void)state;
+  assert_ok(delassus_create_blocks(1, start, col, value, 3, &w));
+  const friction_problem p = {.W = w, .n = 1, .q = q, .mu = &mu};
+  for (int method = 0; method < FRICTION_N_METHODS; ++method) {
+    friction_options o    = scene_options(&doc);
+    double           r[3] = {0, 0, 0}, u[3];
+    friction_result  out;
+    o.method = method;
+    for (int k = 0; k < 2; ++k) {
+      assert_ok(friction_solve(&p, &o, r, u, &out));
+      assert_int_equal(out.status, FRICTION_OK);
+      for (int i = 0; i < 3; ++i) {
+        assert_close(r[i], i == 0 ? 1.0 : 0.0, 1e-7);
+        assert_close(u[i], 0.0, 1e-7);
+      }
+      r[0] = 1.0, r[1] = r[2] = 0.0;
+      if (k == 1 && method == FRICTION_METHOD_ADMM) assert_int_equal(out.iterations, 0);
+    }
+    document_destroy(&doc);
+  }
+  delassus_destroy(&w);
+  assert_no_leak();
+}
+
 /* One mass of 2 kg on the ground with a normal impulse of 1 N s and a sideways impulse: closed forms of the three cases and of
  * the errors. */
 static void a_block_takes_off_sticks_and_slides(void **state)
@@ -180,6 +213,6 @@ static void natural_maps_vanish_at_solutions_only(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(tables_are_sound), cmocka_unit_test(a_block_takes_off_sticks_and_slides),
-          cmocka_unit_test(bad_problems_are_refused_by_name), cmocka_unit_test(steep_cones_keep_the_normal_velocity),
-          cmocka_unit_test(natural_maps_vanish_at_solutions_only))
+TEST_MAIN(cmocka_unit_test(tables_are_sound), cmocka_unit_test(a_block_comes_straight_down),
+          cmocka_unit_test(a_block_takes_off_sticks_and_slides), cmocka_unit_test(bad_problems_are_refused_by_name),
+          cmocka_unit_test(steep_cones_keep_the_normal_velocity), cmocka_unit_test(natural_maps_vanish_at_solutions_only))

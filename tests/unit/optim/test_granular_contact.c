@@ -39,22 +39,22 @@ static double sum_lambda(const fixture *w)
 }
 
 /* A block on four points of a slope and no continuum at all, by both solvers of friction: sticks below atan mu, slides above, with
- * the forces of the textbook. */
+ * the forces of the textbook; down along either tangent. */
 static void a_block_on_a_slope_sticks_or_slides(void **state)
 {
   (void)state;
   const double mass = 3.0, mu = 0.5, angles[2] = {0.4, 0.6};
   for (int method = 0; method < 2; ++method)
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; k < 4; ++k) {
       fixture      w;
       fixture_spec spec = box_of_water;
       spec.is_material  = is_nothing;
       fixture_create(&w, &spec);
       fixture_tighten(&w, 1e-10);
       w.friction.method = method;
-      const int    body = fixture_add_body(&w, mass, 0.1);
-      const double g[2] = {FIXTURE_G * sin(angles[k]), -FIXTURE_G * cos(angles[k])};
-      w.v_star[body][0] = spec.dt * g[0], w.v_star[body][1] = spec.dt * g[1];
+      const int    body = fixture_add_body(&w, mass, 0.1), along = k / 2, down = 2 * along; /* tangent and axis of the slope */
+      const double angle = angles[k % 2], g[2] = {FIXTURE_G * sin(angle), -FIXTURE_G * cos(angle)};
+      w.v_star[body][down] = spec.dt * g[0], w.v_star[body][1] = spec.dt * g[1];
       add_corners(&w, body, -1, 0.1, 0.02, 0.0, mu);
       const granular_report r    = fixture_solve(&w);
       double                z[2] = {0.0};
@@ -62,17 +62,80 @@ static void a_block_on_a_slope_sticks_or_slides(void **state)
         z[0] += w.x.z[2 * j], z[1] += w.x.z[2 * j + 1];
         assert_true(hypot(w.x.z[2 * j], w.x.z[2 * j + 1]) <= mu * w.x.lambda[j] * (1.0 + 1e-6) + 1e-8);
       }
-      const bool   sticks = tan(angles[k]) < mu;
-      const double weight = mass * FIXTURE_G, force = sticks ? weight * sin(angles[k]) : mu * weight * cos(angles[k]);
+      const bool   sticks = tan(angle) < mu;
+      const double weight = mass * FIXTURE_G, force = sticks ? weight * sin(angle) : mu * weight * cos(angle);
       assert_true(r.is_converged);
-      assert_close(sum_lambda(&w), weight * cos(angles[k]), 1e-6 * weight);
-      assert_close(z[0], -force, 1e-6 * weight);
-      assert_close(z[1], 0.0, 1e-6 * weight);
-      assert_close(w.x.v[0], sticks ? 0.0 : spec.dt * (g[0] - mu * FIXTURE_G * cos(angles[k])), 1e-7);
-      for (int i = 1; i < 6; ++i) assert_close(w.x.v[i], 0.0, 1e-6);
+      assert_close(sum_lambda(&w), weight * cos(angle), 1e-6 * weight);
+      assert_close(z[along], -force, 1e-6 * weight);
+      assert_close(z[1 - along], 0.0, 1e-6 * weight);
+      assert_close(w.x.v[down], sticks ? 0.0 : spec.dt * (g[0] - mu * FIXTURE_G * cos(angle)), 1e-7);
+      for (int i = 0; i < 6; ++i)
+        if (i != down) assert_close(w.x.v[i], 0.0, 1e-6);
       assert_true(r.kkt.kkt < 1e-6 && r.kkt.energy < 0.0);
       fixture_destroy(&w);
     }
+  assert_no_leak();
+}
+
+/* Friction at one contact whose impulse has no moment, in directions along and between the tangents: both solvers, also without a final contact
+ * solve, find the impulse that stops the body, or the limit against its velocity. */
+static void friction_of_a_single_contact(void **state)
+{
+  (void)state;
+  const double mass = 2.0, mu = 0.5, push = 3.0, normal = push / box_of_water.dt * mass;
+  for (int method = 0; method < 2; ++method)
+    for (int coupling = GRANULAR_MONOLITHIC; coupling <= GRANULAR_C_PF; ++coupling)
+      for (int k = 0; k < 8; ++k) {
+        const double angle = k / 2 * M_PI / 6.0, speed = push * mu * (k % 2 ? 1.6 : 0.7), slip = fmax(0.0, speed - mu * push);
+        const double v[2] = {speed * sin(angle), k / 2 == 3 ? 0.0 : speed * cos(angle)}; /* tangents z and x */
+        fixture      w;
+        fixture_spec spec = box_of_water;
+        spec.is_material  = is_nothing;
+        fixture_create(&w, &spec);
+        fixture_tighten(&w, 1e-10);
+        w.friction.method = method, w.o.coupling = coupling;
+        fixture_add_body(&w, mass, 0.1);
+        granular_contact *c = &w.contact[0];
+        *c                  = (granular_contact){.body = {0, -1}, .mu = mu};
+        for (int i = 0; i < 3; ++i) c->row[i][0][(i + 1) % 3] = 1.0; /* normal y, tangents z and x */
+        w.f.n_contacts = 1, w.f.contact_scale = normal;
+        w.v_star[0][1] = -push, w.v_star[0][2] = v[0], w.v_star[0][0] = v[1];
+        const granular_report r = fixture_solve(&w);
+        assert_true(r.is_converged);
+        assert_close(w.x.lambda[0], normal, 1e-8 * normal);
+        for (int i = 0; i < 2; ++i) {
+          assert_close(w.x.z[i], -(speed - slip) / speed * v[i] * mass / spec.dt, 1e-7 * normal);
+          assert_close(w.x.v[i ? 0 : 2], slip / speed * v[i], 1e-7 * push);
+        }
+        fixture_destroy(&w);
+      }
+  assert_no_leak();
+}
+
+/* The residual of friction at one contact of a body that is easier to move along one tangent: natural map with the larger of both diagonal entries of
+ * the Hessian. */
+static void the_residual_of_friction_is_the_natural_map(void **state)
+{
+  (void)state;
+  for (int k = 0; k < 2; ++k) {
+    fixture             w;
+    fixture_spec        spec = box_of_water;
+    granular_kkt_report r;
+    spec.is_material = is_nothing;
+    fixture_create(&w, &spec);
+    fixture_add_body(&w, 2.0, 0.1);
+    granular_contact *c = &w.contact[0];
+    *c                  = (granular_contact){.body = {0, -1}, .mu = 0.9, .known = {0.0, 0.05, -0.02}};
+    for (int i = 0; i < 3; ++i) c->row[i][0][(i + 1) % 3] = 1.0; /* normal y, tangents z and x */
+    w.f.n_contacts = 1, w.f.contact_scale = 2.0;
+    w.inverse_mass[0][0] = k ? 0.2 : 0.05, w.inverse_mass[0][14] = k ? 0.05 : 0.2;
+    w.v_star[0][0] = 0.03, w.v_star[0][2] = -0.01;
+    w.x.lambda[0] = 3.0, w.x.z[0] = 0.1, w.x.z[1] = -0.2;
+    assert_ok(granular_kkt(&w.f, &w.x, &r));
+    const double rate[2] = {-0.01 + w.inverse_mass[0][14] * 0.1 + 0.05, 0.03 + w.inverse_mass[0][0] * -0.2 - 0.02};
+    assert_close(r.z, hypot(rate[0], rate[1]) / 0.2 / (0.9 * 3.0), 1e-15); /* inside the disc of radius 0.9 * 3 */
+    fixture_destroy(&w);
+  }
   assert_no_leak();
 }
 
@@ -346,7 +409,8 @@ static void settled_contacts_leave_stress_in_its_cone(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(known_rates_of_a_contact_are_met),
+TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(friction_of_a_single_contact),
+          cmocka_unit_test(the_residual_of_friction_is_the_natural_map), cmocka_unit_test(known_rates_of_a_contact_are_met),
           cmocka_unit_test(water_carries_a_lid_and_a_block), cmocka_unit_test(slow_sweeps_become_one_solve),
           cmocka_unit_test(contacts_obey_the_law_at_any_tolerance), cmocka_unit_test(those_that_come_near_take_no_part),
           cmocka_unit_test(a_blow_compresses_nothing), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),

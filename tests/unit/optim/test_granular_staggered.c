@@ -94,6 +94,34 @@ static void an_edge_bears_the_pressure_of_its_depth(void **state)
   assert_no_leak();
 }
 
+static bool is_half_full(const int p[3], const int n[3]) { return 2 * p[1] < n[1] + p[0]; }
+
+/* Material whose density is smaller or larger by a power of two has the same velocities, and stresses that differ by this power, bit for bit after as many
+ * iterations: no constant of the method depends on units. */
+static void units_of_mass_do_not_matter(void **state)
+{
+  (void)state;
+  for (int kind = 0; kind < 4; ++kind) {
+    fixture         w[3];
+    granular_report r[3];
+    const double    factor[3] = {1.0, 0x1p-12, 0x1p24};
+    for (int k = 0; k < 3; ++k) {
+      fixture_spec spec   = full_box;
+      spec.is_orthonormal = kind & 1, spec.is_staggered = kind >> 1, spec.tilt = 0.4, spec.is_material = is_half_full;
+      spec.rho *= factor[k];
+      fixture_create(&w[k], &spec);
+      r[k] = fixture_solve(&w[k]);
+      assert_true(r[k].is_converged && r[k].s_iterations > 10);
+      assert_int_equal(r[k].s_iterations, r[0].s_iterations);
+      assert_memory_equal(w[k].x.u, w[0].x.u, (size_t)w[k].f.n_faces * sizeof(double));
+      for (int64_t i = 0; i < w[k].f.n_cells; ++i) assert_close(w[k].x.p[i], factor[k] * w[0].x.p[i], 0.0);
+      for (int64_t i = 0; i < w[k].f.n_stress; ++i) assert_close(w[k].x.s[i], factor[k] * w[0].x.s[i], 0.0);
+    }
+    for (int k = 0; k < 3; ++k) fixture_destroy(&w[k]);
+  }
+  assert_no_leak();
+}
+
 /* Two cells on each other in a shaft with smooth sides. The upper moves down with V, so that p = V h/mobility in both; along x
  * they move in opposite directions with U each. The edge between them transmits sqrt(2) M p in the norm of the cone, that is, a
  * shear stress of M p. It slows them by mobility M p/h = M V, or stops them if U is less. Tested for the whole solver, by every
@@ -159,5 +187,5 @@ static void cells_slide_on_each_other_by_m_times_p(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(uniform_stress_gets_the_length_of_the_cone), cmocka_unit_test(an_edge_bears_the_pressure_of_its_depth),
-          cmocka_unit_test(cells_slide_on_each_other_by_m_times_p))
+TEST_MAIN(cmocka_unit_test(units_of_mass_do_not_matter), cmocka_unit_test(uniform_stress_gets_the_length_of_the_cone),
+          cmocka_unit_test(an_edge_bears_the_pressure_of_its_depth), cmocka_unit_test(cells_slide_on_each_other_by_m_times_p))
