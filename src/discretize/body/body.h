@@ -79,6 +79,15 @@ static inline void rigid_frame_to_world(const rigid_frame *f, const double X[3],
   v3_add(out, out, f->c);
 }
 
+/* Whether both poses are equal, without a tolerance. */
+static inline bool rigid_frame_is_equal(const rigid_frame *f, const rigid_frame *g)
+{
+  bool is_equal = true;
+  for (int k = 0; k < 3; ++k) is_equal = is_equal && f->c[k] == g->c[k];
+  for (int k = 0; k < 9; ++k) is_equal = is_equal && f->R[k] == g->R[k];
+  return is_equal;
+}
+
 /* How the positions Z of the contact points of a body at the end of the step follow from its unknowns. */
 typedef enum {
   POINT_NONE,     /* no contact points */

@@ -194,7 +194,7 @@ PetscErrorCode overlap_shape_place(overlap_shape *s, double t)
   if (s->is_posed) {
     const rigid_frame last = s->pose;
     s->b->ops->frame(s->b, t, 0.0, NULL, &s->pose);
-    s->is_still  = s->is_placed && !memcmp(last.c, s->pose.c, sizeof last.c) && !memcmp(last.R, s->pose.R, sizeof last.R);
+    s->is_still  = s->is_placed && rigid_frame_is_equal(&last, &s->pose);
     s->is_placed = true;
     if (s->is_still) PetscFunctionReturn(PETSC_SUCCESS);
   }

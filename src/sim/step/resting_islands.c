@@ -115,8 +115,7 @@ static bool moves_obstacle(const step_layout *l, int32_t i)
 {
   const scene_body *b = &l->scene->bodies[i];
   if (body_system(b->body) || b->frame < 0) return false;
-  const rigid_frame *f0 = &l->frames0[b->frame], *f1 = &l->frames[b->frame];
-  return memcmp(f0->c, f1->c, sizeof f0->c) || memcmp(f0->R, f1->R, sizeof f0->R);
+  return !rigid_frame_is_equal(&l->frames0[b->frame], &l->frames[b->frame]);
 }
 
 bool resting_islands_sees_motion(const resting_islands *r, const step_layout *l)
