@@ -34,7 +34,7 @@ static void test_island_wakes_as_a_whole(void **state)
   assert_int_equal(w.report.resting, 0);
   step(&w);
   assert_int_equal(w.report.resting, 4);
-  assert_int_equal(w.s->n_systems, 1); /* the ball, which nothing carries */
+  assert_int_equal(w.s->n_systems, 1);                      /* the ball, which nothing carries */
   assert_int_equal(((step_frame *)w.f)->record.known.n, 0); /* no contact is kept twice */
   steps(&w, 5);
   assert_int_equal(w.report.resting, 4);
