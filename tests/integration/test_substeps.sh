@@ -65,4 +65,34 @@ pass "time.retry.halvings is the largest number of halvings"
 status 0 "$program" run "$job" --out "$work/fewer" $run --steps 1 --set 'bodies.fast.velocity=[0, 0, 60]'
 status 4 timeout 60 "$program" resume "$work/fewer" $run --set time.retry.halvings=0 && says "dt/1:"
 pass "resume with fewer halvings"
+# Measured contact forces are means over the substeps: with the weight they change the momentum. A ball of 1 kg falls on a floor while fast
+# particles enforce two substeps; at the end of the run only one substep of a step has contact.
+cat >"$work/forces.yaml" <<'END'
+stickslip: 1
+name: forces
+formulation: penalty
+gravity: [0, 0, -10]
+time: {end: 0.04, step: 2.0e-3, retry: {halvings: 3}}
+materials:
+  jelly: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3}
+  stone: {model: rigid, density: 1000}
+bodies:
+  fast:  {kind: mpm, material: jelly, spacing: 0.04, particles_per_cell: 8, shape: {box: {min: [5, 0, 0], max: [5.12, 0.12, 0.12]}}, velocity: [30, 0, 0]}
+  ball:  {kind: rigid, material: stone, mass: 1, inertia: [1.0e-3, 1.0e-3, 1.0e-3], shape: {sphere: {center: [0, 0, 0.06], radius: 0.05}}, velocity: [0, 0, -1]}
+  floor: {kind: static, shape: {plane: {}}}
+contact: {friction: 0.4, stiffness: 2.0e4}
+solver: {newton: {tolerance: 1.0e-9}}
+measure:
+  force: {quantity: contact_force, body: ball, direction: [0, 0, 1]}
+  moment: {quantity: contact_moment, body: ball, direction: [0, 0, 1]}
+  speed: {quantity: velocity, body: ball, direction: [0, 0, 1]}
+END
+for f in penalty convex; do
+  status 0 "$program" run "$work/forces.yaml" --out "$work/whole" $run --force --set formulation=$f
+  [ "$(whole_column retries | head -n 1)" = 1 ] || fail "$f: no substeps"
+  paste -d, "$work/whole/measure/force.csv" "$work/whole/measure/speed.csv" |
+    awk -F, 'NR == 1 { next } NR > 2 { d = $6 - v - ($3 - 10) * ($2 - t); if (d * d > 1e-12) { print "t = " $2 ": " d " N s"; bad = 1 }; if ($3 > 10) hit = 1 }
+             { v = $6; t = $2 } END { exit bad || !hit }' || fail "$f: the measured force does not change the momentum"
+done
+pass "contact forces are means over the substeps"
 echo "$count passed"

@@ -115,7 +115,8 @@ struct run {
   bool             is_strict;
   run_lock        *lock;
   run_output       output;
-  field_snapshot  *snapshot; /* state at the start of a step that is done in substeps */
+  field_snapshot  *snapshot;    /* state at the start of a step that is done in substeps */
+  contact_forces   mean_forces; /* between bodies, means over a step that was done in substeps */
   char             dir[4096], checkpoint_dir[4200];
   run_state        state;
   run_past         past;
@@ -768,6 +769,8 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
   *retries = 0;
   quality_monitor_begin_step(r->monitor);
   if (level > max_level) level = max_level;
+  r->formulation->mean_forces = NULL;
+  r->mean_forces.n            = 0;
   while (at < whole) {
     const int64_t part = whole >> level;
     const double  t = t0 + dt * ((double)at / (double)whole), h = dt * ((double)part / (double)whole);
@@ -778,6 +781,8 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
     PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
     if (status->code == STEP_OK) {
       at += part;
+      if (part < whole && r->formulation->forces)
+        PetscCall(contact_forces_append(&r->mean_forces, r->formulation->forces, (double)part / (double)whole));
       PetscCall(run_overlaps_record(r->scene, r->formulation, t + h, h, &one));
       if (at < whole && (r->history_groups & REPORT_PLASTICITY)) PetscCall(run_history_add_plasticity(r->scene, &one));
       step_report_merge(report, &one);
@@ -797,6 +802,7 @@ static PetscErrorCode advance_one_step(run *r, step_status *status, step_report 
   }
   *r->state.level = level;
   *r->state.retries += *retries;
+  if (level > 0 && r->formulation->forces) r->formulation->mean_forces = &r->mean_forces;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1223,6 +1229,7 @@ void run_destroy(run **r)
   formulation_destroy(&(*r)->formulation);
   scene_destroy(&(*r)->scene);
   field_snapshot_destroy(&(*r)->snapshot);
+  contact_forces_destroy(&(*r)->mean_forces);
   run_state_destroy(&(*r)->state);
   run_lock_release(&(*r)->lock);
   job_destroy(&(*r)->job);

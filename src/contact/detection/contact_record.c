@@ -96,6 +96,19 @@ PetscErrorCode contact_forces_merge(contact_forces *f, const contact_forces *mor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode contact_forces_append(contact_forces *f, const contact_forces *more, double factor)
+{
+  PetscFunctionBegin;
+  PetscCall(memory_reserve("contact groups", f->n + more->n, sizeof *f->group, &f->capacity, &f->group));
+  for (int64_t i = 0; i < more->n; ++i) {
+    contact_group_force *g = &f->group[f->n++];
+    *g                     = more->group[i];
+    v3_scale(g->force, factor, g->force);
+    v3_scale(g->moment, factor, g->moment);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 void contact_group_add(contact_group_force *g, const double x[3], const double force[3])
 {
   double moment[3];

@@ -121,6 +121,8 @@ PetscErrorCode contact_forces_open(contact_forces *f, int source_body, int objec
 PetscErrorCode contact_forces_find(contact_forces *f, int source_body, int object_body, contact_group_force **out);
 /* Add the groups of `more` to those of f. */
 PetscErrorCode contact_forces_merge(contact_forces *f, const contact_forces *more);
+/* Append the groups of `more`, multiplied by `factor`. Two bodies may then have several groups. */
+PetscErrorCode contact_forces_append(contact_forces *f, const contact_forces *more, double factor);
 /* Add force [3] acting at the position x [3] to the group, with its moment. */
 void contact_group_add(contact_group_force *g, const double x[3], const double force[3]);
 /* Force and moment on body `on` from body `from` (-1: from all bodies). */

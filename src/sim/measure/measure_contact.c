@@ -30,10 +30,10 @@ static PetscErrorCode get_points(const measure_moment *now, const measure *k, in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Force and moment on the measured bodies. The forces between two copies of an entry cancel. */
+/* Mean force and moment on the measured bodies in the step, so that they give its impulses. The forces between two copies of an entry cancel. */
 static void get_force(const measure_moment *now, const measure *k, double force[3], double moment[3])
 {
-  const contact_forces *f = now->formulation->forces;
+  const contact_forces *f = now->formulation->mean_forces ? now->formulation->mean_forces : now->formulation->forces;
   if (k->bodies.n <= 1 && k->others.n <= 1) {
     contact_forces_between(f, k->body, k->other, force, moment);
     return;

@@ -71,8 +71,8 @@ enum { MEASURE_MOST_BINS = 1000, MEASURE_MOST_VALUES = 1 + MEASURE_MOST_BINS };
   X(mechanical_energy, "J", 0, 0, 0, "sum of the kinetic, elastic and potential energy of all bodies and of the energy of contact springs")                                      \
   X(max_speed, "m/s", OF_MASS, 0, TAKE_BODY, "of the fastest particle, node or vertex of a rigid surface of a body; of all if none is named")   \
   X(contact_force, "N", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_PART,                                                                     \
-    "force on a body, from `other` or from all; `part`: only the components along the contact normals, or only friction")                          \
-  X(contact_moment, "N m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "moment about the origin of the contact forces on a body, from `other` or from all")                     \
+    "mean force on a body in the step, from `other` or from all; `part`: only the components along the contact normals, or only friction, of the last substep")                          \
+  X(contact_moment, "N m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "mean moment about the origin of the contact forces on a body in the step, from `other` or from all")                     \
   X(contact_extent, "m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
     "extent of the contact patch on a body, from `other` or from all: position along `direction` up to which `fraction` of the normal force acts; without a direction, "     \
     "distance from the vertical axis through `point`; fraction: 1 gives the outermost contact")                                                              \

@@ -39,6 +39,7 @@ struct formulation {
    * them. */
   const contact_points *points;
   const contact_forces *forces;
+  const contact_forces *mean_forces; /* set by app/run: means over a step that was done in substeps; NULL: the step had none */
   bool has_changed_job;     /* set by app/run: the job has changed since the state was stored; cleared by formulations that use it */
   bool accepts_unconverged; /* set by app/run: the next step accepts the best state that its solvers reach */
   bool is_precise;          /* set by static_equilibrium.c: the next step uses step_layout_tolerance's smaller tolerance */

@@ -98,5 +98,23 @@ static void forces_are_summed_by_pair(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(forces_are_summed_by_pair), cmocka_unit_test(chains_are_written_and_read), cmocka_unit_test(counts_add_up),
-          cmocka_unit_test(many_kinds))
+static void means_are_weighted_sums(void **state)
+{
+  (void)state;
+  contact_group_force  a[2] = {{0, 1, {4, 0, 8}, {0, 2, 0}}, {2, 1, {0, 8, 0}, {4, 0, 0}}}, b[1] = {{1, 0, {8, 0, -4}, {0, 0, 4}}};
+  const contact_forces one = {.n = 2, .group = a}, other = {.n = 1, .group = b};
+  contact_forces       mean = {0};
+  double               force[3], moment[3];
+  assert_ok(contact_forces_append(&mean, &one, 0.25));
+  assert_ok(contact_forces_append(&mean, &other, 0.75));
+  contact_forces_between(&mean, 0, 1, force, moment); /* 0.25 a[0] - 0.75 b */
+  assert_true(force[0] == -5.0 && force[1] == 0.0 && force[2] == 5.0 && moment[1] == 0.5 && moment[2] == -3.0);
+  contact_forces_between(&mean, 2, -1, force, moment);
+  assert_true(force[1] == 2.0 && moment[0] == 1.0);
+  assert_true(a[0].force[0] == 4.0);
+  contact_forces_destroy(&mean);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(forces_are_summed_by_pair), cmocka_unit_test(means_are_weighted_sums),
+          cmocka_unit_test(chains_are_written_and_read), cmocka_unit_test(counts_add_up), cmocka_unit_test(many_kinds))
