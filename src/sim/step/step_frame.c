@@ -61,7 +61,7 @@ PetscErrorCode step_frame_fields(step_frame *f, field_table *table)
 static PetscErrorCode start_velocities(step_layout *l)
 {
   PetscFunctionBegin;
-  memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
+  if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscCall(step_layout_update_poses(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

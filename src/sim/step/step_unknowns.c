@@ -128,6 +128,7 @@ void step_unknowns_fold(const step_unknowns *u, const double *x, double *y)
 
 void step_unknowns_select(const step_unknowns *u, const double *v, double *y)
 {
+  if (u->n == 0) return;
   if (u->is_all) {
     memcpy(y, v, (size_t)u->n * sizeof *y);
     return;

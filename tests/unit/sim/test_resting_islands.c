@@ -67,6 +67,43 @@ static void test_island_wakes_as_a_whole(void **state)
   assert_no_leak();
 }
 
+/* A scene in which all bodies are at rest: steps without unknowns. */
+static void test_all_are_at_rest(void **state)
+{
+  (void)state;
+  static const char *const formulation[] = {"exact", "convex"};
+  for (int k = 0; k < 2; ++k) {
+    char  text[600];
+    world w;
+    snprintf(
+        text, sizeof text,
+        "stickslip: 1\nname: test\nformulation: %s\ntime: {end: 9, step: 0.01}\ngravity: [0, 0, -10]\n"
+        "materials: {stone: {model: rigid, density: 1000}}\ncontact: {friction: 0.5}\nsolver: {friction: {tolerance: 1.0e-12}}\nbodies:\n"
+        "  a: {kind: rigid, material: stone, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}\n"
+        "  floor: {kind: static, shape: {plane: {}}}\n",
+        formulation[k]);
+    open_world(text, &w);
+    for (int i = 0; w.report.resting == 0; ++i) {
+      assert_true(i < 200);
+      step(&w);
+    }
+    const body_totals before = totals(&w);
+    const double      energy = w.report.contact.contact_energy;
+    for (int i = 0; i < 3; ++i) {
+      double force[3], moment[3];
+      step(&w);
+      assert_int_equal(w.s->n_systems, 0);
+      assert_int_equal(w.report.contact.contacts, 4);
+      contact_forces_between(w.f->forces, scene_find_body(w.s, "a"), -1, force, moment);
+      assert_close(force[2], 10.0, 1e-7);
+      assert_close(totals(&w).potential, before.potential, 0.0);
+      assert_close(w.report.contact.contact_energy, energy, 1e-15);
+    }
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 /* hybrid shares the step of exact, but solves all bodies in each step. */
 static void test_hybrid_has_none(void **state)
 {
@@ -210,6 +247,6 @@ static void test_known_impulses(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_island_wakes_as_a_whole), cmocka_unit_test(test_hybrid_has_none),
+TEST_MAIN(cmocka_unit_test(test_island_wakes_as_a_whole), cmocka_unit_test(test_all_are_at_rest), cmocka_unit_test(test_hybrid_has_none),
           cmocka_unit_test(test_bodies_that_do_not_rest), cmocka_unit_test(test_wish_is_followed),
           cmocka_unit_test(test_checkpoints_are_checked), cmocka_unit_test(test_known_impulses))
