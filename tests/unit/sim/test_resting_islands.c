@@ -71,7 +71,7 @@ static void test_island_wakes_as_a_whole(void **state)
 static void test_all_are_at_rest(void **state)
 {
   (void)state;
-  static const char *const formulation[] = {"exact", "convex"};
+  static const char *const method[] = {"exact", "convex"};
   for (int k = 0; k < 2; ++k) {
     char  text[600];
     world w;
