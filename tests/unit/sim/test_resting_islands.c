@@ -81,7 +81,7 @@ static void test_all_are_at_rest(void **state)
         "materials: {stone: {model: rigid, density: 1000}}\ncontact: {friction: 0.5}\nsolver: {friction: {tolerance: 1.0e-12}}\nbodies:\n"
         "  a: {kind: rigid, material: stone, shape: {box: {min: [0, 0, 0], max: [0.1, 0.1, 0.1]}}}\n"
         "  floor: {kind: static, shape: {plane: {}}}\n",
-        formulation[k]);
+        method[k]);
     open_world(text, &w);
     for (int i = 0; w.report.resting == 0; ++i) {
       assert_true(i < 200);
