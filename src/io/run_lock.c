@@ -120,9 +120,10 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Remove the lock of a process that has ended. The caller holds `path`.takeover, so no other process removes it at the same time.
- * An owner that has ended cannot release it either. So the name still belongs to the file that was read, if it does so after the end of
- * the owner has been determined; the open file keeps its number from being used again. */
+/* Remove the lock file if its owner has ended. The caller holds `path`.takeover, so no other process removes a lock at the same time.
+ * The file may be replaced between reading and removal: its owner may release it and end, and another process may lock. The file at
+ * `path` is therefore compared with the file that was read, after the owner has been found to have ended. From then on nobody else can
+ * replace it. While the file is open, the file system does not use its inode number again. */
 static void remove_dead_lock(const char *path)
 {
   struct stat opened, named;

@@ -29,6 +29,9 @@ static inline uint64_t contact_key(contact_detector detector, int32_t body_a, in
   return (uint64_t)detector << 56 | (uint64_t)(uint32_t)body_a << 28 | (uint64_t)(uint32_t)body_b;
 }
 enum { CONTACT_MAX_BODIES = 1 << 28 };
+/* The bodies in key[0] of a contact: its first and its second one. */
+static inline int32_t contact_key_body_a(uint64_t key) { return (int32_t)(key >> 28 & (CONTACT_MAX_BODIES - 1)); }
+static inline int32_t contact_key_body_b(uint64_t key) { return (int32_t)(key & (CONTACT_MAX_BODIES - 1)); }
 
 typedef struct contact_set contact_set;
 PetscErrorCode             contact_set_create(contact_set **out);

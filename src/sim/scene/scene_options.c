@@ -89,7 +89,7 @@ static const key_spec contact_keys[] = {
   {.name = "initial_overlap", .type = KEY_ENUM, .offset = offsetof(contact_options, initial_overlap), .choices = overlap_choices, .choice_help = overlap_help,
    .fallback = "reject", .help = "overlap of bodies that may touch, at the start of the run"},
   {.name = "skip_resting", .type = KEY_BOOL, .offset = offsetof(contact_options, skip_resting), .fallback = "true",
-   .help = "formulations exact and convex, without deformable bodies: rigid bodies that are in contact and have not moved in 20 steps (faster than 1e-9 acceleration_scale * step) are left out of the steps, with their contact "
+   .help = "formulations exact and convex, without deformable bodies: rigid bodies in contact whose speed was at most 1e-9 * acceleration_scale * step in each of the last 20 steps are left out of the steps, with their contact "
            "forces, until something approaches them; column `resting` of history.csv counts them"},
   {.name = "pairs", .type = KEY_LIST, .offset = offsetof(contact_options, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},
   KEYS_END};

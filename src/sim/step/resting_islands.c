@@ -158,7 +158,8 @@ static PetscErrorCode take_contacts(resting_islands *r, int64_t *m, uint64_t **k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* is_disturbed [n_bodies] of the smallest body of each island. */
+/* Join the islands in up [n_bodies], and set is_disturbed [n_bodies] at the body with the smallest number of each island that contains a moving body or
+ * touches a moving obstacle. */
 static void find_disturbances(const resting_islands *r, int64_t n, const contact_spot *spots, const step_layout *l, int64_t *up,
                               bool *is_disturbed)
 {
@@ -215,7 +216,8 @@ static void count_quiet_steps(resting_islands *r, const step_layout *l, int32_t 
   *longest = most;
 }
 
-/* rests [n_bodies] of the smallest body of each island: it is at rest. */
+/* Decide which islands are at rest. Results for an island are stored at its body with the smallest number, disjoint_sets_find(up, i): rests
+ * [n_bodies] it is at rest, is_carried [n_bodies] an obstacle carries it; up [n_bodies] the islands as disjoint sets. */
 static void judge_islands(const resting_islands *r, int64_t n, const contact_spot *spots, const step_layout *l,
                           const contact_points *points, const int64_t *row, int64_t *up, bool *rests, bool *is_carried)
 {

@@ -4,8 +4,8 @@
  *    - all its bodies are rigid bodies, and each was quiet at the end of the last RESTING_STEPS steps: velocity and angular velocity times radius
  *      were at most RESTING_SPEED acceleration_scale dt;
  *    - an obstacle carries it, and no obstacle in its contacts moves.
- * Its velocities are then set to 0, and its contact forces are kept. They balance the loads of each body to 2 RESTING_SPEED of its weight, because the last
- * step changed no velocity by more. A constant force that is not balanced would have accelerated the body beyond the limit, if it exceeds RESTING_SPEED / RESTING_STEPS of the weight.
+ * Its velocities are then set to 0, and its contact forces are kept. In the last step no velocity changed by more than 2 RESTING_SPEED
+ * acceleration_scale dt, so these forces balance the loads of each body to 2 RESTING_SPEED of mass times acceleration_scale.
  * A body at rest is an obstacle for contact detection (body.is_resting), and has no unknowns. An island is solved again from the
  * step on in which the search finds a contact of one of its bodies with a moving body or obstacle. All state is in checkpoints. */
 #ifndef SS_SIM_STEP_RESTING_ISLANDS_H
@@ -23,9 +23,8 @@ typedef struct {
   double   *position, *force, *normal; /* [n][3] */
   double   *gap, *energy;              /* [n] */
 } resting_contacts;
-/* Bodies of contact k: its first and second one, as in contact_spot. */
-static inline int32_t resting_contacts_body_a(const resting_contacts *c, int64_t k) { return (int32_t)(c->key[2 * k] >> 28 & 0xfffffff); }
-static inline int32_t resting_contacts_body_b(const resting_contacts *c, int64_t k) { return (int32_t)(c->key[2 * k] & 0xfffffff); }
+static inline int32_t resting_contacts_body_a(const resting_contacts *c, int64_t k) { return contact_key_body_a(c->key[2 * k]); }
+static inline int32_t resting_contacts_body_b(const resting_contacts *c, int64_t k) { return contact_key_body_b(c->key[2 * k]); }
 
 typedef struct {
   scene           *scene;     /* borrowed; NULL: the scene has deformable bodies, and thus no islands at rest */
