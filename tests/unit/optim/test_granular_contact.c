@@ -77,8 +77,9 @@ static void a_block_on_a_slope_sticks_or_slides(void **state)
   assert_no_leak();
 }
 
-/* Friction at one contact whose impulse has no moment, in directions along and between the tangents: both solvers, also without a final contact
- * solve, find the impulse that stops the body, or the limit against its velocity. */
+/* Friction of a body with one contact at which impulses do not turn it. The body moves along a tangent or between the tangents. Both contact solvers
+ * are compared with the exact impulse: it stops the body, or it has the largest size that friction permits and is opposite to the velocity. They are
+ * also tested without the final contact solve, which would replace their result. */
 static void friction_of_a_single_contact(void **state)
 {
   (void)state;
