@@ -753,7 +753,7 @@ static void log_rejection(const run *r, double t, double h, const step_status *s
 }
 
 /* A step that stalls above its tolerance, but below 10 times the tolerance, is halved up to this number of times before it is accepted. */
-enum { STALL_LEVELS = 2 };
+enum { STALL_LEVELS = 3 };
 
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
  * one level lower. time.retry.accept_unconverged decides whether unconverged states are accepted. After a negative status *report is that of the

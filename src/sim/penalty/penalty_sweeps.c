@@ -139,6 +139,18 @@ static bool is_at_rest(sweeps_work *w, double norm)
   return norm <= BALANCED * sqrt((double)l->scene->n_systems) && most > 0.0 && most <= RESTS * l->acceleration_scale * l->dt;
 }
 
+/* Bodies at rest: zero velocity is the guess, if its residual is smaller than that of the velocity of the last step. */
+static PetscErrorCode guess_rest(sweeps_work *w, double *z, penalty_sweeps_result *out)
+{
+  double norm;
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < w->n_full; ++i) z[i] = -w->p->layout.v0[i];
+  PetscCall(residual_norm(w, z, out, &norm));
+  if (norm < out->norm) out->norm = norm;
+  else memset(z, 0, (size_t)w->n_full * sizeof *z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode find_guess(sweeps_work *w, double tolerance, double *z, penalty_sweeps_result *out)
 {
   double at_start;
@@ -146,11 +158,17 @@ static PetscErrorCode find_guess(sweeps_work *w, double tolerance, double *z, pe
   PetscCall(memory_alloc("initial guess", w->n_full, sizeof *w->full, &w->full));
   PetscCall(residual_norm(w, z, out, &at_start));
   out->norm = at_start;
-  if (at_start <= QUIET) PetscFunctionReturn(PETSC_SUCCESS);
+  if (at_start <= QUIET) {
+    PetscCall(guess_rest(w, z, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MEMORY_ALLOC("initial guess", ARRAY(w->q, 3 * w->n), ARRAY(w->u, 3 * w->n), ARRAY(w->r, 3 * w->n),
                          ARRAY(w->compliance, 2 * w->n), ARRAY(w->entry, w->n), ARRAY(w->mu, w->n), ARRAY(w->limit, w->n)));
   w->rows = penalty_rows_coulomb(w->springs, w->q, w->compliance, w->entry, w->mu, w->r);
-  if (is_at_rest(w, at_start)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_at_rest(w, at_start)) {
+    PetscCall(guess_rest(w, z, out));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(linearise(w, z));
   if (w->p->status.code != STEP_OK || !body_sweeps_apply(w->W)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MEMORY_ALLOC("initial guess", ARRAY(w->y, w->unknowns.n), ARRAY(w->dy, w->unknowns.n)));

@@ -6,7 +6,10 @@
  *
  * where v_free is the motion without contact, linearised at the start of the step. Newton's method alone stops at the kinks of this law: with 125 balls it
  * needs 15 iterations, 80 linear solves and 130 evaluations per step, and with 1,000 balls many times more; sweeps visit each contact 150 to 400 times.
- * The guess satisfies the equations of the step up to the tolerance, unless there is restitution, an elliptic cone, or fast rotation. Caller: penalty.c. */
+ * The guess satisfies the equations of the step up to the tolerance, unless there is restitution, an elliptic cone, or fast rotation.
+ *
+ * Bodies that are almost in equilibrium need no sweeps. Their guess is v = 0, if its residual is smaller than that of v0: friction forces of redundant contacts are
+ * not unique, and from v0 Newton's method can find solutions that reverse the velocities in every step, so that a wall sways by a micrometre for ever. Caller: penalty.c. */
 #ifndef SS_SIM_PENALTY_PENALTY_SWEEPS_H
 #define SS_SIM_PENALTY_PENALTY_SWEEPS_H
 #include "sim/penalty/penalty_system.h"
@@ -17,8 +20,8 @@ typedef struct {
   double  norm; /* residual norm |D^-1 g| at z; INFINITY if it was not evaluated */
 } penalty_sweeps_result;
 
-/* z [n_blocks][3] in: zeros; out: v - v0 of the guess, or zeros: if the sweeps are not defined for this scene, if the bodies are almost in equilibrium at the start, or if
- * the residual of the guess is larger. tolerance: of the residual norm. Call it after penalty_system_begin. The bits do not depend on the number of threads. Fails
+/* z [n_blocks][3] in: zeros; out: v - v0 of the guess, -v0 if the bodies are almost in equilibrium at the start, or
+ * zeros: if the sweeps are not defined for this scene, or if the residual of the guess is larger. tolerance: of the residual norm. Call it after penalty_system_begin. The bits do not depend on the number of threads. Fails
  * only if memory allocation fails. */
 PetscErrorCode penalty_sweeps_guess(penalty_system *p, double tolerance, double *z, penalty_sweeps_result *out);
 #endif

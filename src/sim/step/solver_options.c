@@ -21,7 +21,7 @@ static const key_spec newton_keys[] = {
    .help = "residual at which a step is solved: rms acceleration error of a body in units of acceleration_scale"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(newton_options, stall_tolerance), .is_optional = true, .min = 0, .max = INFINITY,
    .help = "largest residual at which a step is accepted when the line search (exact, convex: the linearisations) makes no more "
-           "progress; above it the step is repeated with a smaller step. If not given: the tolerance; 10 * tolerance in quarters of a step and shorter substeps"},
+           "progress; above it the step is repeated with a smaller step. If not given: the tolerance; 10 * tolerance in eighths of a step and shorter substeps"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(newton_options, max_iterations), .fallback = "100", .min = 1, .max = 100000,
    .help = "maximum Newton iterations per step; exact: maximum linearisations; 1: the first linearisation is accepted without a "
            "check"},

@@ -281,6 +281,65 @@ static void bits_do_not_depend_on_threads(void **state)
   assert_no_leak();
 }
 
+/* True if all normal impulses have the bits of single precision. */
+static bool is_single(const pile *p)
+{
+  for (int64_t a = 0; a < p->scene.n; ++a)
+    if (p->r[3 * a] != (double)(float)p->r[3 * a]) return false;
+  return true;
+}
+
+/* Largest magnitude of q. */
+static double largest_speed(const pile *p)
+{
+  double most = 0.0;
+  for (int64_t a = 0; a < p->scene.n; ++a) most = fmax(most, v3_norm(p->scene.q + 3 * a));
+  return most;
+}
+
+/* Islands of more than 500 contacts are solved in single precision where the accepted velocities are far above its rounding errors. The result fulfils the
+ * limit in double precision, and no impulse leaves its cone. Where the impulses turn out to be too large for that, double precision continues. */
+static void single_precision_where_it_suffices(void **state)
+{
+  const struct {
+    int64_t n;
+    double  share; /* limit over the largest velocity */
+    bool    is_single;
+  } c[] = {{900, 1e-3, true}, {900, 1e-4, true}, {900, 0.9e-5, false}, {900, 1e-8, false}, {450, 1e-3, false}};
+  (void)state;
+  for (int k = 0; k < (int)(sizeof c / sizeof *c); ++k) {
+    pile p;
+    pile_create(31, 700, c[k].n, 0.5, 1.0, &p);
+    for (int64_t a = 0; a < p.scene.n; ++a) p.limit[a] = c[k].share * largest_speed(&p);
+    assert_int_equal(solve(&p, 0).status, FRICTION_OK);
+    assert_solved(&p);
+    assert_int_equal(is_single(&p), c[k].is_single);
+    pile_destroy(&p);
+  }
+  assert_no_leak();
+}
+
+/* Masses of 4^-60 and 4^60 kg: the impulses of single precision are scaled, exactly. */
+static void single_precision_for_all_masses(void **state)
+{
+  double *r = NULL;
+  (void)state;
+  for (int k = 0; k < 3; ++k) {
+    const double scale = exp2(k == 0 ? 0.0 : k == 1 ? -120.0 : 120.0);
+    pile         p     = {0};
+    scene_create(31, 700, SIZE, SIZE - 1, 900, 0.5, &p.scene);
+    for (int64_t i = 0; i < p.scene.M.start[p.scene.M.n_rows]; ++i) p.scene.M.value[i] *= scale;
+    pile_finish(1.0, &p);
+    for (int64_t a = 0; a < p.scene.n; ++a) p.limit[a] = 1e-3 * largest_speed(&p);
+    assert_int_equal(solve(&p, 0).status, FRICTION_OK);
+    if (k == 0) assert_ok(memory_copy("r", 3 * p.scene.n, sizeof *r, p.r, &r));
+    for (int64_t i = 0; i < 3 * p.scene.n; ++i) assert_true(p.r[i] == scale * r[i]);
+    pile_destroy(&p);
+  }
+  memory_free(&r);
+  assert_no_leak();
+}
+
 /* The number of sweeps and the time are limited, and values that are not finite are reported. The impulses stay in their cones. */
 static void limits_are_respected(void **state)
 {
@@ -374,6 +433,7 @@ static void undefined_where_bodies_are_unknown_or_large(void **state)
 TEST_MAIN(cmocka_unit_test(solutions_are_within_the_limit), cmocka_unit_test(contacts_above_the_limit_are_counted),
           cmocka_unit_test(almost_singular_tangents), cmocka_unit_test(a_hub_has_more_contacts_than_colours),
           cmocka_unit_test(compliance_of_the_contacts), cmocka_unit_test(islands_are_independent),
-          cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(limits_are_respected),
+          cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(single_precision_where_it_suffices),
+          cmocka_unit_test(single_precision_for_all_masses), cmocka_unit_test(limits_are_respected),
           cmocka_unit_test(bodies_with_fewer_unknowns), cmocka_unit_test(least_work_improves_a_solution),
           cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
