@@ -33,10 +33,10 @@ static const double ROUNDING = IS_SINGLE ? 2e-2 : 1e-6;
 enum { N_STAGES = 3, ACCURATE = 1 };
 static const double GROWTH[N_STAGES] = {1.05, 1.0, 0.0}, RELAXATION[N_STAGES] = {1.0, 1.0, 0.7};
 static const int    PATIENCE[N_STAGES] = {8, 8, 64};
-static const REAL ROOT =
+static const REAL   ROOT =
     (REAL)1e-4; /* square of the relative change at which an iteration for the sliding coefficient, which converges quadratically, ends */
-static const REAL SOFTEST = (REAL)1e6;  /* largest tangential compliance, relative to 1/rho */
-static const double TIGHT   = 1e-8; /* error relative to the tolerance at which an island needs no further sweeps */
+static const REAL   SOFTEST = (REAL)1e6; /* largest tangential compliance, relative to 1/rho */
+static const double TIGHT   = 1e-8;      /* error relative to the tolerance at which an island needs no further sweeps */
 
 /* Eight numbers, one for each contact of a block. Vectors are a GCC extension: each operator acts on all lanes. Comparisons give masks of zeros and ones. */
 typedef REAL    lanes __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL))));
@@ -52,7 +52,7 @@ typedef struct {
   lanes   alpha;                               /* sliding coefficient */
   lanes   compliance[2], entry;                /* w_nn, slope, s and rho include the compliance, w_tt does not */
   lanes   w_nn, inverse, w_nt[2], w_tt[3], slope[2], s[4], mu, rho, softness, limit; /* softness: 1/rho */
-  double  turn[2][LANES]; /* cosine and sine of the rotation of the tangents */
+  double  turn[2][LANES];                                                            /* cosine and sine of the rotation of the tangents */
   lanes   best[3];
   bool    has_entry;
   bool    is_idle; /* no contact has an impulse or approaches */
@@ -100,7 +100,7 @@ static inline void rotate_tangents(const one_contact *o, double x[3])
 /* scale: of the impulses, a power of four. */
 static void fill_lane(const sweep_plan *t, int64_t a, double scale, const double *r, contact_block *b, int l)
 {
-  const friction_problem *p = t->p;
+  const friction_problem *p    = t->p;
   const double            part = 1.0 / scale, root = sqrt(part);
   one_contact             one;
   double                  G[3 * WIDTH], x[3], own[3], W[9];
@@ -130,7 +130,8 @@ static void fill_lane(const sweep_plan *t, int64_t a, double scale, const double
   b->entry[l] = (REAL)(p->entry ? p->entry[a] : 0.0);
   b->has_entry |= b->entry[l] > (REAL)0.0;
   b->w_nn[l] = (REAL)(part * one.w_nn), b->inverse[l] = (REAL)(scale * one.inverse);
-  b->mu[l] = (REAL)one.mu, b->rho[l] = (REAL)(scale * one.rho), b->softness[l] = (REAL)(part / one.rho), b->limit[l] = (REAL)p->speed_limit[a];
+  b->mu[l] = (REAL)one.mu, b->rho[l] = (REAL)(scale * one.rho), b->softness[l] = (REAL)(part / one.rho),
+  b->limit[l]   = (REAL)p->speed_limit[a];
   b->turn[0][l] = one.turn[0], b->turn[1][l] = one.turn[1];
 }
 
@@ -346,9 +347,9 @@ static inline bool is_mine(const sweeps *s, member m, int64_t block)
 static void sweep_island(sweeps *s, const body_island *k, bool is_full, sweep_factors f, member m, double *square, double *ratio)
 {
   for (int64_t i = STRIDE * m.first_body; i < STRIDE * m.end_body; ++i) {
-    const REAL ahead = f.beta * s->w_direction[i];
-    s->w_direction[i]  = f.gain * (s->w[i] - s->before[i]) + ahead;
-    s->before[i]       = s->w[i] += ahead;
+    const REAL ahead  = f.beta * s->w_direction[i];
+    s->w_direction[i] = f.gain * (s->w[i] - s->before[i]) + ahead;
+    s->before[i]      = s->w[i] += ahead;
   }
   wait_for_team(m);
   for (int64_t c = k->first_colour; c < k->end_colour; ++c) {
@@ -523,9 +524,10 @@ PetscErrorCode PASS(sweep_plan *t, double *r)
   sweeps        s = {.plan = t, .p = t->p, .o = t->o};
   const int64_t n = t->n_bodies + 1;
   PetscFunctionBegin;
-  PetscErrorCode code = MEMORY_ALLOC("contact blocks", ARRAY(s.scale, t->n_islands), ARRAY(s.block, t->n_blocks), ARRAY(s.square, t->n_blocks), ARRAY(s.ratio, t->n_blocks),
-                                     ARRAY(s.error, t->n_blocks), ARRAY(s.n_above, t->n_blocks), ARRAY(s.is_fine, t->n_blocks), ARRAY(s.w, n * STRIDE),
-                                     ARRAY(s.before, n * STRIDE), ARRAY(s.w_direction, n * STRIDE));
+  PetscErrorCode code =
+      MEMORY_ALLOC("contact blocks", ARRAY(s.scale, t->n_islands), ARRAY(s.block, t->n_blocks), ARRAY(s.square, t->n_blocks),
+                   ARRAY(s.ratio, t->n_blocks), ARRAY(s.error, t->n_blocks), ARRAY(s.n_above, t->n_blocks), ARRAY(s.is_fine, t->n_blocks),
+                   ARRAY(s.w, n * STRIDE), ARRAY(s.before, n * STRIDE), ARRAY(s.w_direction, n * STRIDE));
   if (!code) {
     fill_blocks(&s, r);
     solve_islands(&s);

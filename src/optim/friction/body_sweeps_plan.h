@@ -27,16 +27,16 @@ typedef struct {
   double                  end;                    /* time limit */
   int64_t                 n_all_bodies, n_bodies; /* n_bodies: bodies with contacts */
   int64_t                 n_islands, n_colours, n_blocks;
-  int64_t                *first_dof;              /* [n_all_bodies + 1] */
-  int32_t                *touched, *n_touched;    /* [n][2], [n] bodies of each contact */
-  int32_t                *position;               /* [n_all_bodies] number of the body in the order of the islands; -1: no contact */
-  double                 *L;                      /* [n_all_bodies][WIDTH][WIDTH] Cholesky factors of the blocks of M */
-  body_island           *island;
-  int64_t                *work;                   /* [n_bodies + 1] sums of the work of the contacts of the bodies before */
-  int64_t                *colour_start;           /* [n_colours + 1] blocks */
-  int32_t                *order;                  /* [n] contacts by island and colour */
-  int64_t                *first_contact;          /* [n_blocks + 1] ranges in order */
-  int32_t                *home, *owner;           /* [n_blocks] a body and the island of each block */
+  int64_t                *first_dof;           /* [n_all_bodies + 1] */
+  int32_t                *touched, *n_touched; /* [n][2], [n] bodies of each contact */
+  int32_t                *position;            /* [n_all_bodies] number of the body in the order of the islands; -1: no contact */
+  double                 *L;                   /* [n_all_bodies][WIDTH][WIDTH] Cholesky factors of the blocks of M */
+  body_island            *island;
+  int64_t                *work;          /* [n_bodies + 1] sums of the work of the contacts of the bodies before */
+  int64_t                *colour_start;  /* [n_colours + 1] blocks */
+  int32_t                *order;         /* [n] contacts by island and colour */
+  int64_t                *first_contact; /* [n_blocks + 1] ranges in order */
+  int32_t                *home, *owner;  /* [n_blocks] a body and the island of each block */
 } sweep_plan;
 
 /* Solve all islands that wait: sweep them from r [n][3] until their errors are at most the tolerance. Sets r, and iterations, n_above, error and status of
