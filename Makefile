@@ -204,7 +204,7 @@ uninstall:
 # Dependencies between files and folders: config/layers
 check-layers: all
 	@sh config/check_layers.sh $(B)
-FORMATTED = $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'validation/*.[ch]')
+FORMATTED = $$(git ls-files 'src/*.[ch]' 'src/*.inc' 'tests/*.[ch]' 'validation/*.[ch]')
 format:
 	clang-format -i $(FORMATTED)
 check-format:

@@ -3,4 +3,4 @@
 #define INTEGER int64_t
 #define IS_SINGLE false
 #define PASS sweep_pass_double
-#include "optim/friction/body_sweeps_pass.h"
+#include "optim/friction/body_sweeps_pass.inc"

@@ -3,4 +3,4 @@
 #define INTEGER int32_t
 #define IS_SINGLE true
 #define PASS sweep_pass_float
-#include "optim/friction/body_sweeps_pass.h"
+#include "optim/friction/body_sweeps_pass.inc"

