@@ -269,15 +269,21 @@ static double contact_error(const friction_problem *p, int64_t a, const double *
   return v3_norm(F) / (rho * friction_speed_limit(p, a, rho, own));
 }
 
-/* True if the error of all contacts of an island is at most the tolerance for u = W r + q. */
-static bool is_solved(const sweep_plan *s, const body_island *k, const double *r, const double *u)
+/* Largest error of the contacts of an island over its limit for u = W r + q; NaN if a value is NaN. *n_above: contacts above the tolerance. */
+static double island_error(const sweep_plan *s, const body_island *k, const double *r, const double *u, int64_t *n_above)
 {
-  for (int64_t at = first_of(s, k->first_colour); at < first_of(s, k->end_colour); ++at)
-    if (!(contact_error(s->p, s->order[at], r, u) <= s->o->tolerance)) return false; /* also for NaN */
-  return true;
+  double most = 0.0;
+  *n_above    = 0;
+  for (int64_t at = first_of(s, k->first_colour); at < first_of(s, k->end_colour); ++at) {
+    const double error = contact_error(s->p, s->order[at], r, u);
+    *n_above += !(error <= s->o->tolerance);
+    most = !(error <= most) ? error : most; /* keeps NaN */
+    if (isnan(most)) break;
+  }
+  return most;
 }
 
-/* True if no accepted velocity of an island approaches the rounding errors of single precision. */
+/* True if the accepted creep of all contacts of an island is far above the rounding errors of single precision. */
 static bool suffices_single(const sweep_plan *s, const body_island *k, const double *r)
 {
   double smallest = INFINITY, largest = 0.0;
@@ -290,26 +296,35 @@ static bool suffices_single(const sweep_plan *s, const body_island *k, const dou
   return s->o->tolerance * smallest >= SWEEP_FINEST * largest;
 }
 
-/* Small islands are solved far beyond the tolerance, and so are islands at rest: there the initial guess is a solution, and the least number of sweeps makes
- * it more accurate from step to step. Both need double precision from the start. */
+/* Choose the islands of the pass in single precision. Islands whose initial guess is already a solution are at rest: the least number of sweeps makes them
+ * more accurate from step to step, in double precision. Small islands are solved far beyond the tolerance, also in double precision. */
 static bool choose_single(sweep_plan *s, const double *r, const double *u)
 {
   bool any = false;
   for (int64_t i = 0; i < s->n_islands; ++i) {
     body_island *k = s->island + i;
-    k->is_waiting  = k->n_contacts >= THREADED && suffices_single(s, k, r) && !is_solved(s, k, r, u);
+    int64_t      n_above;
+    k->is_waiting = k->n_contacts >= THREADED && suffices_single(s, k, r) && !(island_error(s, k, r, u, &n_above) <= s->o->tolerance);
     any |= k->is_waiting;
   }
   return any;
 }
 
-/* Islands without a solution wait for the pass in double precision. */
+/* Choose the islands of the pass in double precision: all others, and those of the first pass that are not solved because of rounding errors. Their error is
+ * that of u = W r + q, which is in double precision. */
 static bool choose_double(sweep_plan *s, const double *r, const double *u)
 {
   bool any = false;
   for (int64_t i = 0; i < s->n_islands; ++i) {
     body_island *k = s->island + i;
-    k->is_waiting  = !(k->is_waiting && k->status == FRICTION_OK && is_solved(s, k, r, u));
+    if (k->is_waiting) {
+      k->error              = island_error(s, k, r, u, &k->n_above);
+      const bool is_solved  = k->error <= s->o->tolerance,
+                 is_rounded = k->status == FRICTION_OK || k->status == FRICTION_STALLED || k->status == FRICTION_NOT_FINITE;
+      if (is_solved) k->status = FRICTION_OK;
+      k->is_waiting = !is_solved && is_rounded && k->iterations < sweep_most(s->o);
+      if (!is_solved && !k->is_waiting && is_rounded) k->status = FRICTION_ITERATIONS;
+    } else k->is_waiting = true;
     any |= k->is_waiting;
   }
   return any;

@@ -18,9 +18,10 @@
  *
  * If the error does not decrease for some hundred sweeps, the directions are abandoned more often, then always, with under-relaxation.
  *
- * Islands of at least 500 contacts are first swept in single precision, which takes half the time, where no accepted velocity is below 1e-5 of the velocities
- * that the impulses cause, so that rounding errors are a hundredth of the tolerance. The result is accepted if W r + q in double precision fulfils the
- * tolerance; otherwise double precision continues. Impulses that slide are returned to the surfaces of their cones in double precision.
+ * Islands of at least 500 contacts are first swept in single precision, which takes half the time, if the accepted creep of each contact is above 1e-5 of the
+ * velocities that the impulses cause. Rounding errors are then about one percent of the accepted creep. Sliding impulses are returned to the surfaces of their
+ * cones in double precision. The result is accepted if the error of W r + q, in double precision, is within the tolerance. Otherwise the sweeps continue in
+ * double precision.
  *
  * Blocks whose contacts are open and have no impulse are visited in every eighth sweep only. The error, on which convergence depends, is that of all contacts.
  * Called by automatic.c, convex.c and penalty_sweeps.c. */

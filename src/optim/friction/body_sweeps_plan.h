@@ -14,7 +14,7 @@ typedef struct {
   int64_t         n_contacts, first_body, end_body; /* in the order of the islands */
   int64_t         first_colour, end_colour;         /* ranges in colour_start */
   int64_t         iterations, n_above;
-  double          error; /* the smallest one; n_above: contacts above the tolerance there */
+  double          error; /* the smallest one, over the accepted creep; n_above: contacts above the tolerance there */
   friction_status status;
   bool            is_waiting; /* the next pass solves it */
 } body_island;
@@ -39,13 +39,16 @@ typedef struct {
   int32_t                *home, *owner;  /* [n_blocks] a body and the island of each block */
 } sweep_plan;
 
-/* Solve all islands that wait: sweep them from r [n][3] until their errors are at most the tolerance. Sets r, and iterations, n_above, error and status of
- * these islands. In single precision the tolerance is a little smaller, and an island whose accepted velocities approach the rounding errors ends with
- * FRICTION_STALLED. Error: out of memory. */
+/* Largest number of sweeps of an island, in both passes together. */
+static inline int64_t sweep_most(const friction_options *o) { return friction_most_iterations(o, 20000); }
+
+/* Solve all islands with is_waiting: sweep them from r [n][3], impulses [N s], until their errors are at most the tolerance. Sets r, and adds to iterations
+ * and sets n_above, error and status of these islands; r of an island whose values are not finite is unchanged. In single precision the tolerance is 2 %
+ * smaller, and an island whose accepted creep approaches the rounding errors ends with FRICTION_STALLED. Error: out of memory. */
 PetscErrorCode sweep_pass_double(sweep_plan *s, double *r);
 PetscErrorCode sweep_pass_float(sweep_plan *s, double *r);
 
-/* Smallest accepted velocity, relative to the velocities that the impulses cause, for which single precision suffices: its rounding errors are a
- * hundredth of that. */
+/* Single precision suffices for an accepted creep above this share of the velocity |r_a|/rho_a that the impulse of a contact causes. Its rounding errors are
+ * a hundredth of that. */
 #define SWEEP_FINEST 1e-5
 #endif

@@ -8,8 +8,9 @@
  * needs 15 iterations, 80 linear solves and 130 evaluations per step, and with 1,000 balls many times more; sweeps visit each contact 150 to 400 times.
  * The guess satisfies the equations of the step up to the tolerance, unless there is restitution, an elliptic cone, or fast rotation.
  *
- * Bodies that are almost in equilibrium need no sweeps. Their guess is v = 0, if its residual is smaller than that of v0: friction forces of redundant contacts are
- * not unique, and from v0 Newton's method can find solutions that reverse the velocities in every step, so that a wall sways by a micrometre for ever. Caller: penalty.c. */
+ * Bodies that are almost in equilibrium need no sweeps. Their guess is v = 0, if the residual is smaller there than at v0. Reason: the friction forces of
+ * redundant contacts are not unique. From v0 Newton's method can find solutions that reverse the velocities in every step, so that a wall sways for ever, by a
+ * micrometre. Caller: penalty.c. */
 #ifndef SS_SIM_PENALTY_PENALTY_SWEEPS_H
 #define SS_SIM_PENALTY_PENALTY_SWEEPS_H
 #include "sim/penalty/penalty_system.h"
@@ -20,8 +21,8 @@ typedef struct {
   double  norm; /* residual norm |D^-1 g| at z; INFINITY if it was not evaluated */
 } penalty_sweeps_result;
 
-/* z [n_blocks][3] in: zeros; out: v - v0 of the guess, -v0 if the bodies are almost in equilibrium at the start, or
- * zeros: if the sweeps are not defined for this scene, or if the residual of the guess is larger. tolerance: of the residual norm. Call it after penalty_system_begin. The bits do not depend on the number of threads. Fails
- * only if memory allocation fails. */
+/* z [n_blocks][3] [m/s] in: zeros; out: v - v0 of the guess. That is the solution of the sweeps; -v0 or zeros for bodies that are almost in equilibrium; zeros
+ * if the sweeps are not defined for this scene, or if the residual of their solution is larger than that of zeros. tolerance: of the residual norm. Call it after
+ * penalty_system_begin. The bits do not depend on the number of threads. Fails only if memory allocation fails. */
 PetscErrorCode penalty_sweeps_guess(penalty_system *p, double tolerance, double *z, penalty_sweeps_result *out);
 #endif

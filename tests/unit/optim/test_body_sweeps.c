@@ -259,25 +259,28 @@ static void islands_are_independent(void **state)
   assert_no_leak();
 }
 
-/* A large island and many small ones. */
+/* A large island and many small ones; the large one in double and in single precision. */
 static void bits_do_not_depend_on_threads(void **state)
 {
-  const int threads[] = {1, 2, 3, 7};
-  double   *r         = NULL;
-  pile      p;
+  const int    threads[] = {1, 2, 3, 7};
+  const double limit[]   = {1e-6, 1e-3};
   (void)state;
-  pile_create(21, 2200, 2300, 0.5, 1e-5, &p);
-  for (int t = 0; t < 4; ++t) {
-    team_set_threads(threads[t]);
-    memset(p.r, 0, (size_t)(3 * p.scene.n) * sizeof *p.r);
-    assert_int_equal(solve(&p, 0).status, FRICTION_OK);
-    if (t == 0) assert_ok(memory_copy("r", 3 * p.scene.n, sizeof *r, p.r, &r));
-    else assert_memory_equal(p.r, r, (size_t)(3 * p.scene.n) * sizeof *r);
+  for (int k = 0; k < 2; ++k) {
+    double *r = NULL;
+    pile    p;
+    pile_create(21, 2200, 2300, 0.5, limit[k], &p);
+    for (int t = 0; t < 4; ++t) {
+      team_set_threads(threads[t]);
+      memset(p.r, 0, (size_t)(3 * p.scene.n) * sizeof *p.r);
+      assert_int_equal(solve(&p, 0).status, FRICTION_OK);
+      if (t == 0) assert_ok(memory_copy("r", 3 * p.scene.n, sizeof *r, p.r, &r));
+      else assert_memory_equal(p.r, r, (size_t)(3 * p.scene.n) * sizeof *r);
+    }
+    team_set_threads(0);
+    assert_solved(&p);
+    memory_free(&r);
+    pile_destroy(&p);
   }
-  team_set_threads(0);
-  assert_solved(&p);
-  memory_free(&r);
-  pile_destroy(&p);
   assert_no_leak();
 }
 
@@ -298,7 +301,7 @@ static double largest_speed(const pile *p)
 }
 
 /* Islands of more than 500 contacts are solved in single precision where the accepted velocities are far above its rounding errors. The result fulfils the
- * limit in double precision, and no impulse leaves its cone. Where the impulses turn out to be too large for that, double precision continues. */
+ * limit in double precision, and no impulse leaves its cone. */
 static void single_precision_where_it_suffices(void **state)
 {
   const struct {
@@ -314,6 +317,9 @@ static void single_precision_where_it_suffices(void **state)
     assert_int_equal(solve(&p, 0).status, FRICTION_OK);
     assert_solved(&p);
     assert_int_equal(is_single(&p), c[k].is_single);
+    assert_int_equal(solve(&p, 0).status, FRICTION_OK); /* the guess is a solution: the island is at rest */
+    assert_solved(&p);
+    assert_false(is_single(&p));
     pile_destroy(&p);
   }
   assert_no_leak();
@@ -337,6 +343,25 @@ static void single_precision_for_all_masses(void **state)
     pile_destroy(&p);
   }
   memory_free(&r);
+  assert_no_leak();
+}
+
+/* The largest number of sweeps is that of both precisions together, and the contacts above the limit are those of W r + q. */
+static void single_precision_respects_the_limit_of_sweeps(void **state)
+{
+  pile p;
+  (void)state;
+  pile_create(31, 700, 900, 0.5, 1.0, &p);
+  for (int64_t a = 0; a < p.scene.n; ++a) p.limit[a] = 1e-4 * largest_speed(&p);
+  const friction_problem problem = problem_of(&p);
+  friction_options       o       = {.error = FRICTION_ERROR_SPEED, .tolerance = 1.0, .max_iterations = 5};
+  friction_result        out     = {0};
+  assert_ok(body_sweeps_solve(&problem, &o, p.r, p.u, &out));
+  assert_int_equal(out.status, FRICTION_ITERATIONS);
+  assert_int_equal(out.iterations, 5);
+  assert_true(is_single(&p) && out.n_above > 0);
+  assert_close(out.speed, friction_speed_error(&problem, p.r, p.u, NULL), 1e-12 * out.speed);
+  pile_destroy(&p);
   assert_no_leak();
 }
 
@@ -434,6 +459,6 @@ TEST_MAIN(cmocka_unit_test(solutions_are_within_the_limit), cmocka_unit_test(con
           cmocka_unit_test(almost_singular_tangents), cmocka_unit_test(a_hub_has_more_contacts_than_colours),
           cmocka_unit_test(compliance_of_the_contacts), cmocka_unit_test(islands_are_independent),
           cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(single_precision_where_it_suffices),
-          cmocka_unit_test(single_precision_for_all_masses), cmocka_unit_test(limits_are_respected),
-          cmocka_unit_test(bodies_with_fewer_unknowns), cmocka_unit_test(least_work_improves_a_solution),
-          cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
+          cmocka_unit_test(single_precision_for_all_masses), cmocka_unit_test(single_precision_respects_the_limit_of_sweeps),
+          cmocka_unit_test(limits_are_respected), cmocka_unit_test(bodies_with_fewer_unknowns),
+          cmocka_unit_test(least_work_improves_a_solution), cmocka_unit_test(undefined_where_bodies_are_unknown_or_large))
